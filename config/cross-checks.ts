@@ -1,0 +1,37 @@
+/**
+ * Rules between settings. They speak only of what is in use: a half-filled branch of a platform without a token is not an error.
+ */
+import type { z } from "zod";
+
+interface Checked {
+  readonly model: { readonly baseUrl: string; readonly aux: { id?: string | undefined; baseUrl?: string | undefined; apiKey?: string | undefined } };
+  readonly telegram: { token?: string | undefined; mode: string; webhookUrl?: string | undefined; webhookSecret?: string | undefined };
+  readonly slack: { botToken?: string | undefined; mode: string; appToken?: string | undefined; signingSecret?: string | undefined };
+  readonly mcp: { readonly servers: Readonly<Record<string, { command?: string | undefined; url?: string | undefined; args: string[] }>> };
+}
+
+/** Adds one issue per broken rule, at the key that has to change. */
+export function crossChecks(config: Checked, context: z.RefinementCtx): void {
+  const complain = (path: string[], message: string) => {
+    context.addIssue({ code: "custom", path, message });
+  };
+  const { telegram, slack, model } = config;
+  if (telegram.token !== undefined && telegram.mode === "webhook") {
+    if (telegram.webhookUrl === undefined) complain(["telegram", "webhookUrl"], "needed when telegram.mode is webhook");
+    if (telegram.webhookSecret === undefined) complain(["telegram", "webhookSecret"], "needed when telegram.mode is webhook");
+  }
+  if (slack.botToken !== undefined) {
+    if (slack.mode === "socket" && slack.appToken === undefined) {
+      complain(["slack", "appToken"], "needed when slack.mode is socket (or set slack.mode to http)");
+    }
+    if (slack.mode === "http" && slack.signingSecret === undefined) complain(["slack", "signingSecret"], "needed when slack.mode is http");
+  }
+  if (model.aux.id === undefined && (model.aux.baseUrl !== undefined || model.aux.apiKey !== undefined)) {
+    complain(["model", "aux", "id"], "needed when model.aux.baseUrl or model.aux.apiKey is set");
+  }
+  for (const [name, server] of Object.entries(config.mcp.servers)) {
+    if ((server.command === undefined) === (server.url === undefined)) {
+      complain(["mcp", "servers", name], "needs either command (a program) or url (an address), and not both");
+    }
+  }
+}

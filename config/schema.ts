@@ -1,0 +1,249 @@
+/**
+ * Every setting: type, limits, default and what it does. The sample file, the JSON schema and every error message are made from here.
+ * A setting stands here only once something obeys it; a key that is not here is refused, not ignored.
+ */
+import { z } from "zod";
+import { crossChecks } from "./cross-checks.js";
+
+const flag = (value: boolean) => z.boolean().default(value);
+const count = (value: number, min: number, max: number) => z.int().min(min).max(max).default(value);
+const choice = <const T extends readonly [string, ...string[]]>(allowed: T, value: T[number]) => z.enum(allowed).default(value as never);
+const webUrl = () => z.url({ protocol: /^https?$/ });
+const secret = () => z.string().min(1).optional();
+const account = () =>
+  z
+    .string()
+    .regex(
+      /^(telegram|discord|slack|terminal):\S+$/,
+      'written "platform:id" with telegram, discord, slack or terminal, for example "telegram:123456789"',
+    );
+const accounts = () => z.array(account()).default([]);
+const timeZone = () =>
+  z.string().refine((zone) => zone === "system" || isTimeZone(zone), 'an IANA time zone such as "Europe/Berlin", or "system"');
+
+function isTimeZone(zone: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: zone });
+    return true;
+  } catch {
+    return false; // a RangeError is this API's way of saying no
+  }
+}
+
+const agent = z.strictObject({
+  name: z.string().min(1).max(80).default("mneme").describe("What the agent calls itself."),
+  identity: z.string().max(20_000).optional().describe("Who the agent is and how it should behave, in your words. First layer of the system prompt."),
+  maxIterations: count(60, 1, 1000).describe("Model calls in one turn; the last one must answer without tools."),
+  promptCacheMinutes: count(60, 0, 10_080).describe(
+    "How long the model's server keeps a prompt prefix. A session idle for longer gets a fresh snapshot at its next turn; 10 minutes before, what it has not learnt yet is saved. 0 = never.",
+  ),
+  idleTimeoutMs: count(120_000, 1000, 3_600_000).describe("A model stream that is silent for this long has failed."),
+});
+
+const auxModel = z.strictObject({
+  id: z.string().min(1).optional().describe("Model for recaps of old conversations. Without it, search answers with excerpts."),
+  baseUrl: webUrl().optional().describe("Its server; without it model.baseUrl."),
+  apiKey: secret().describe("Its key; without it model.apiKey (only on the same server)."),
+});
+
+const model = z.strictObject({
+  baseUrl: webUrl().default("https://api.openai.com/v1").describe("Any OpenAI-compatible server: OpenAI, OpenRouter, vLLM, Ollama, LM Studio …"),
+  apiKey: secret().describe("Key for the model's server. Better in the environment: OPENAI_API_KEY."),
+  id: z.string().min(1).optional().describe("Name of the model as its server calls it. Needed to answer anybody."),
+  contextTokens: z.int().min(1024).max(100_000_000).optional().describe("Size of the model's window in tokens, where the server does not say."),
+  maxOutputTokens: z.int().min(1).max(10_000_000).optional().describe("Most tokens of one answer; without it the server decides."),
+  parallel: count(0, 0, 10_000).describe("Calls at the same time; 0 = no limit, 1 for servers with one slot (reviews then give way to answers)."),
+  headers: z.record(z.string(), z.string()).default({}).describe("Extra HTTP headers for the model's server."),
+  aux: auxModel.prefault({}).describe("A smaller model for side work."),
+});
+
+const telegram = z.strictObject({
+  token: secret().describe("Bot token from @BotFather. Telegram is on when it is there. Better in the environment: TELEGRAM_BOT_TOKEN."),
+  enabled: flag(true).describe("false keeps Telegram off although there is a token."),
+  apiRoot: webUrl().default("https://api.telegram.org").describe("Bot API server; change it for one that you run yourself."),
+  mode: choice(["polling", "webhook"], "polling").describe("polling needs no public address; webhook needs webhookUrl and webhookSecret."),
+  webhookUrl: webUrl().optional().describe("Public address that Telegram calls; its path is mounted on the HTTP server."),
+  webhookSecret: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,256}$/, "1 to 256 letters, digits, _ or -")
+    .optional()
+    .describe("Telegram sends it with every call; calls without it are refused."),
+  pollTimeoutSeconds: count(30, 0, 50).describe("How long one poll waits for news."),
+});
+
+const discord = z.strictObject({
+  token: secret().describe("Bot token. Discord is on when it is there. Better in the environment: DISCORD_BOT_TOKEN."),
+  enabled: flag(true).describe("false keeps Discord off although there is a token."),
+  apiUrl: webUrl().default("https://discord.com/api").describe("REST address without the version."),
+  thread: choice(["never", "auto"], "never").describe("auto opens a thread for each question asked in a channel."),
+});
+
+const slack = z.strictObject({
+  botToken: secret().describe("Bot token (xoxb-…). Slack is on when it is there. Better in the environment: SLACK_BOT_TOKEN."),
+  appToken: secret().describe("App-level token (xapp-…) for Socket Mode. SLACK_APP_TOKEN."),
+  signingSecret: secret().describe("Proves that an HTTP event comes from Slack. SLACK_SIGNING_SECRET."),
+  enabled: flag(true).describe("false keeps Slack off although there is a token."),
+  mode: choice(["socket", "http"], "socket").describe("socket needs appToken; http needs signingSecret and a public address."),
+  apiUrl: webUrl().default("https://slack.com/api/").describe("Web API address; another one for GovSlack."),
+  fileHost: z.string().min(1).default("files.slack.com").describe("The only host (host or host:port) that is ever sent the bot token to fetch a file."),
+});
+
+const access = z.strictObject({
+  mode: choice(["pairing", "allowlist", "open"], "pairing").describe(
+    "pairing: strangers get a code that an operator approves. allowlist: only who is listed. open: everybody, said loudly at start.",
+  ),
+  operators: accounts().describe("Accounts that may approve others and use operators' commands."),
+  users: accounts().describe("Accounts that are admitted without pairing."),
+  groups: accounts().describe("Chats, guilds or workspaces where the bot answers everybody as a guest."),
+  bots: accounts().describe("Other bots that may address this one, by a literal mention only."),
+});
+
+const sessions = z.strictObject({
+  groupScope: choice(["chat", "member"], "chat").describe("In groups: one conversation for the chat, or one per member."),
+  busyMode: choice(["queue", "steer", "interrupt"], "queue").describe(
+    "A message during a turn: waits for the next turn, is given to the model after the running tool, or cancels the running turn.",
+  ),
+  queueLimit: count(32, 1, 10_000).describe("Waiting messages per session; what does not fit is refused with a word to the person."),
+});
+
+const turns = z.strictObject({
+  concurrency: count(256, 1, 100_000).describe("Turns at the same time, over all sessions."),
+  perPerson: count(4, 1, 10_000).describe("Turns of one person at the same time."),
+  perPersonPer10Min: count(30, 1, 1_000_000).describe("Turns of one person in any 10 minutes."),
+  timeoutMs: count(600_000, 1000, 86_400_000).describe("Deadline of a turn; it stops the model call and the tools."),
+  joinMs: count(1500, 0, 60_000).describe("What the same person adds within this time joins the turn that has just begun; 0 = off."),
+});
+
+const mcpServer = z.strictObject({
+  command: z.string().min(1).optional().describe("Program to start (stdio). Either this or url."),
+  args: z.array(z.string()).default([]).describe("Its arguments."),
+  env: z.record(z.string(), z.string()).default({}).describe("Its variables; nothing else of the environment is passed but a short safe list."),
+  cwd: z.string().min(1).optional().describe("Its working folder."),
+  url: webUrl().optional().describe("Address of a server that speaks streamable HTTP."),
+  headers: z.record(z.string(), z.string()).default({}).describe("HTTP headers, for example Authorization."),
+  allow: z.array(z.string()).optional().describe("Names of the tools to offer; without it all."),
+  readOnly: z.array(z.string()).default([]).describe("Tools without effects: they may run in parallel and again after a crash."),
+  timeoutMs: count(60_000, 100, 3_600_000).describe("Limit of one call."),
+});
+
+export const configSchema = z
+  .strictObject({
+    agent: agent.prefault({}).describe("The agent itself."),
+    model: model.prefault({}).describe("The language model."),
+    telegram: telegram.prefault({}).describe("Telegram."),
+    discord: discord.prefault({}).describe("Discord."),
+    slack: slack.prefault({}).describe("Slack."),
+    access: access.prefault({}).describe("Who may talk to the bot. Fails closed: empty lists admit nobody."),
+    sessions: sessions.prefault({}).describe("Conversations."),
+    turns: turns.prefault({}).describe("Limits of single turns."),
+    groups: z
+      .strictObject({
+        contextMessages: count(30, 0, 200).describe("Earlier messages shown to the model when it is addressed in a group; 0 = none."),
+      })
+      .prefault({})
+      .describe("Group chats."),
+    delivery: z
+      .strictObject({
+        progress: choice(["off", "line"], "off").describe("line shows what the agent is doing in one line that is edited in place."),
+        expireHours: count(24, 1, 720).describe("An answer that could not be delivered for this long is given up."),
+      })
+      .prefault({})
+      .describe("Sending answers."),
+    memory: z
+      .strictObject({
+        enabled: flag(true).describe("The agent's own notes (MEMORY.md)."),
+        userProfileEnabled: flag(true).describe("What it knows of each person (USER.md)."),
+        memoryCharLimit: count(2200, 100, 100_000).describe("Size of a MEMORY.md in characters."),
+        userCharLimit: count(1375, 100, 100_000).describe("Size of a USER.md in characters."),
+        nudgeInterval: count(10, 0, 10_000).describe("User turns between two memory reviews; 0 = no reviews."),
+        flushMinTurns: count(6, 0, 10_000).describe("Unreviewed user turns that earn a review before a session ends (2 in threads); 0 = never."),
+        provider: choice(["none"], "none").describe("External memory service; none is built in yet."),
+      })
+      .prefault({})
+      .describe("What is remembered in every conversation."),
+    skills: z
+      .strictObject({
+        enabled: flag(true).describe("Skills: ways of doing things that the agent keeps and improves."),
+        nudgeInterval: count(10, 0, 10_000).describe("Model answers with tool calls between two skill reviews; 0 = no reviews."),
+      })
+      .prefault({})
+      .describe("Skills."),
+    recall: z
+      .strictObject({
+        recap: choice(["on", "off"], "on").describe("Found conversations are summarised by model.aux; off gives excerpts."),
+      })
+      .prefault({})
+      .describe("Search over past conversations."),
+    learning: z
+      .strictObject({
+        notices: choice(["on", "off"], "on").describe("One line in the chat when a review saved something."),
+        idleSeconds: count(5, 0, 3600).describe("A review starts when the session has been quiet for this long."),
+      })
+      .prefault({})
+      .describe("Reviews in the background."),
+    redis: z
+      .strictObject({
+        url: z
+          .url({ protocol: /^rediss?$/ })
+          .optional()
+          .describe("redis://… puts background jobs on Redis (needed for mneme worker). Without it they run in this process. REDIS_URL."),
+        prefix: z
+          .string()
+          .regex(/^[A-Za-z0-9_-]{1,64}$/, "1 to 64 letters, digits, _ or -")
+          .default("mneme")
+          .describe("Beginning of all keys in Redis; one per bot."),
+      })
+      .prefault({})
+      .describe("Redis."),
+    mcp: z
+      .strictObject({
+        servers: z
+          .record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "a name of up to 32 small letters, digits and -"), mcpServer)
+          .default({})
+          .describe("Servers by name; their tools are called name_tool."),
+      })
+      .prefault({})
+      .describe("Tools from MCP servers; operators only."),
+    http: z
+      .strictObject({
+        host: z.string().min(1).default("127.0.0.1").describe("Address the HTTP server (webhooks, /healthz) listens on."),
+        port: count(8787, 0, 65_535).describe("Its port; 0 = any free one, named in the log."),
+      })
+      .prefault({})
+      .describe("The one HTTP server."),
+    ui: z
+      .strictObject({
+        language: choice(["auto", "en", "zh"], "auto").describe("Language of notices and errors; auto follows the person's last messages."),
+      })
+      .prefault({})
+      .describe("What people read from the program itself."),
+    data: z
+      .strictObject({ dir: z.string().min(1).default("data").describe("Folder of the database, memory files and skills. MNEME_DATA_DIR.") })
+      .prefault({})
+      .describe("Where everything is kept."),
+    log: z
+      .strictObject({ level: choice(["debug", "info", "warn", "error"], "info").describe("Least level that is logged. MNEME_LOG_LEVEL.") })
+      .prefault({})
+      .describe("The log."),
+    timezone: timeZone().default("system").describe("Time zone of the conversations; system = the machine's."),
+  })
+  .superRefine(crossChecks);
+
+type Frozen<T> = T extends readonly (infer Item)[]
+  ? readonly Frozen<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: Frozen<T[Key]> }
+    : T;
+
+type With<T, Key extends keyof T> = Omit<T, Key> & { readonly [Name in Key]-?: NonNullable<T[Name]> };
+
+/** All settings, parsed and frozen. `data.dir` is absolute and `timezone` an IANA name. */
+export type GatewayConfig = Frozen<z.output<typeof configSchema>>;
+/** What the Telegram adapter is given: its branch, once there is a token. */
+export type TelegramSettings = With<GatewayConfig["telegram"], "token">;
+export type DiscordSettings = With<GatewayConfig["discord"], "token">;
+export type SlackSettings = With<GatewayConfig["slack"], "botToken">;
+export type AgentSettings = GatewayConfig["agent"];
+export type ModelSettings = GatewayConfig["model"];
+export type AccessSettings = GatewayConfig["access"];
+export type McpServerSettings = GatewayConfig["mcp"]["servers"][string];
