@@ -180,6 +180,8 @@ export interface StoredEntry {
   readonly sessionId: string;
   readonly turnId: string;
   readonly entry: Entry;
+  /** Searchable text: for a user entry the speaker's own words alone, otherwise the entry's text. */
+  readonly text: string;
   readonly at: number;
   /** Who said it, for user entries. */
   readonly accountId?: string;
@@ -310,6 +312,8 @@ export interface PairingCode {
   readonly platform: string;
   readonly subjectId: string;
   readonly label: string;
+  /** Where the code was asked for: the word that it was approved goes there. */
+  readonly route: Route;
   readonly createdAt: number;
   readonly expiresAt: number;
   /** When the code message was last sent. */
