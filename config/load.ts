@@ -66,15 +66,22 @@ export function parseSettings(text: string, file: string): Raw {
     throw new ConfigError("config.invalid", `${file} is not valid YAML, line ${line}, column ${col}: ${first.message}.`);
   }
   visit(document, {
-    Scalar(key, node) {
+    Scalar(_, node) {
       if (isScalar(node) && (typeof node.value === "bigint" || typeof node.value === "number")) node.value = node.source ?? String(node.value);
-      void key;
     },
   });
-  const value: unknown = document.toJS({ maxAliasCount: 100 });
+  const value = plainValue(() => document.toJS({ maxAliasCount: 100 }) as unknown, file);
   if (value === null || value === undefined) return {};
   if (!isRecord(value)) throw new ConfigError("config.invalid", `${file} must hold "section:" lines with "key: value" lines beneath them.`);
   return value;
+}
+
+function plainValue(make: () => unknown, file: string): unknown {
+  try {
+    return make();
+  } catch (error) {
+    throw new ConfigError("config.invalid", `${file} repeats itself through aliases (*name) too often. Write the values out.`, { cause: error });
+  }
 }
 
 function applyEnvironment(env: Environment, raw: Raw, sources: Map<string, string>, problems: Problem[]): void {
