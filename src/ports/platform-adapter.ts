@@ -27,6 +27,8 @@ export interface Capabilities {
   readonly edits: boolean;
   readonly buttons: boolean;
   readonly files: boolean;
+  /** True: in a thread the bot takes part in, no mention is needed (Telegram topics are like channels: false). */
+  readonly followsThreads: boolean;
   /** Least time between preview edits in a DM and in a group, and what it grows to, in milliseconds. */
   readonly previewMs: { readonly dm: number; readonly group: number; readonly max: number };
   /** Sustained sends and edits per chat and per bot that the platform allows. */
