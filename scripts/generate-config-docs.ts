@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { exampleSettings, settingsSchema } from "../config/reference.js";
+import { exampleSettings, settingsSchema } from "./settings-reference.js";
 
 const folder = join(import.meta.dirname, "..", "config");
 writeFileSync(join(folder, "mneme.example.yaml"), exampleSettings());

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseEnvFile, variables, configFileVariable } from "../../config/env.js";
 import { parseSettings } from "../../config/load.js";
-import { exampleSettings, settingsSchema } from "../../config/reference.js";
+import { exampleSettings, settingsSchema } from "../../scripts/settings-reference.js";
 import { configSchema } from "../../config/schema.js";
 import { coerce, leafPaths, schemaAt } from "../../config/schema-tree.js";
 import { z } from "zod";

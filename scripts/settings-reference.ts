@@ -4,8 +4,8 @@
  */
 import { stringify } from "yaml";
 import { z } from "zod";
-import { configSchema } from "./schema.js";
-import { bare, shapeOf } from "./schema-tree.js";
+import { configSchema } from "../config/schema.js";
+import { bare, shapeOf } from "../config/schema-tree.js";
 
 type Schema = z.core.$ZodType;
 
