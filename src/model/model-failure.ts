@@ -1,0 +1,140 @@
+/**
+ * What went wrong with a model call → a failure class. Status and code decide; the server's words are read only where
+ * servers have no code for the matter (too long, an optional field they do not know).
+ */
+import type { ModelFailureClass } from "../ports/chat-model.js";
+import type { OptionalField } from "./model-request.js";
+
+export interface Cause {
+  readonly failure: ModelFailureClass;
+  readonly detail: string;
+  readonly retryAfterMs?: number;
+  /** False where another try of the same request cannot help although the class may be tried elsewhere. */
+  readonly repeat: boolean;
+  /** An optional field that the server refused. */
+  readonly refusedField?: OptionalField;
+}
+
+/** The parts of an SDK error that are used; anything may be missing. */
+interface ErrorLike {
+  readonly name?: unknown;
+  readonly message?: unknown;
+  readonly status?: unknown;
+  readonly code?: unknown;
+  readonly param?: unknown;
+  readonly type?: unknown;
+  readonly headers?: unknown;
+  readonly cause?: unknown;
+}
+
+const tooLong =
+  /context.{0,12}(length|window|size)|maximum context|prompt is too long|too many (input )?tokens|input is too long|exceeds the (available|model)/i;
+const optionalFields: readonly OptionalField[] = [
+  "stream_options",
+  "max_completion_tokens",
+  "max_tokens",
+  "temperature",
+];
+
+/** Classifies whatever the client library threw. `now` is needed for a `retry-after` date. */
+export function causeOf(error: unknown, now: number): Cause {
+  const found: ErrorLike =
+    typeof error === "object" && error !== null ? error : { message: String(error) };
+  const detail = detailOf(found);
+  const status = typeof found.status === "number" ? found.status : undefined;
+  if (status !== undefined) return statusCause(status, found, detail, now);
+  if (found.name === "SyntaxError")
+    return {
+      failure: "protocol",
+      detail: `a frame of the stream is not JSON: ${detail}`,
+      repeat: true,
+    };
+  if (isErrorFrame(found)) return frameCause(found, detail, now);
+  return { failure: "network", detail, repeat: true };
+}
+
+function statusCause(status: number, error: ErrorLike, detail: string, now: number): Cause {
+  const retryAfterMs = retryAfter(error.headers, now);
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  if (status === 429)
+    return { failure: "rate-limit", detail, repeat: error.code !== "insufficient_quota", ...wait };
+  if (status === 408) return { failure: "timeout", detail, repeat: true, ...wait };
+  if (status === 401 || status === 402 || status === 403)
+    return { failure: "auth", detail, repeat: false };
+  if (status === 409 || status >= 500) {
+    // Some servers answer a prompt that does not fit with a 500.
+    return isTooLong(error)
+      ? { failure: "too-long", detail, repeat: false }
+      : { failure: "server", detail, repeat: true, ...wait };
+  }
+  if (status === 413 || isTooLong(error)) return { failure: "too-long", detail, repeat: false };
+  const field = refusedField(error);
+  return {
+    failure: "bad-request",
+    detail,
+    repeat: false,
+    ...(field === undefined ? {} : { refusedField: field }),
+  };
+}
+
+/** An error frame inside a 200 stream: the code may be the status the upstream server answered with. */
+function frameCause(error: ErrorLike, detail: string, now: number): Cause {
+  const code = Number(error.code);
+  if (Number.isInteger(code) && code >= 400 && code < 600)
+    return statusCause(code, error, detail, now);
+  if (isTooLong(error)) return { failure: "too-long", detail, repeat: false };
+  if (error.code === "rate_limit_exceeded" || error.type === "rate_limit_error")
+    return { failure: "rate-limit", detail, repeat: true };
+  return { failure: "server", detail, repeat: true };
+}
+
+function isErrorFrame(error: ErrorLike): boolean {
+  return "error" in error && typeof error.error === "object" && error.error !== null;
+}
+
+function isTooLong(error: ErrorLike): boolean {
+  return error.code === "context_length_exceeded" || tooLong.test(String(error.message));
+}
+
+function refusedField(error: ErrorLike): OptionalField | undefined {
+  const param = typeof error.param === "string" ? error.param : "";
+  const words = String(error.message);
+  return (
+    optionalFields.find((field) => param.startsWith(field)) ??
+    (param === "" ? optionalFields.find((field) => words.includes(field)) : undefined)
+  );
+}
+
+/** `retry-after-ms`, or `retry-after` as seconds or date, in milliseconds. */
+function retryAfter(headers: unknown, now: number): number | undefined {
+  if (!(headers instanceof Headers)) return undefined;
+  const ms = Number(headers.get("retry-after-ms") ?? Number.NaN);
+  if (Number.isFinite(ms) && ms >= 0) return ms;
+  const value = headers.get("retry-after");
+  if (value === null) return undefined;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+function detailOf(error: ErrorLike): string {
+  const parts = [error.status, error.code, error.message, causeText(error.cause)];
+  return parts
+    .filter((part) => (typeof part === "string" && part !== "") || typeof part === "number")
+    .join(" ")
+    .slice(0, 2000);
+}
+
+function causeText(cause: unknown): string | undefined {
+  if (typeof cause !== "object" || cause === null) return undefined;
+  const inner: ErrorLike = cause;
+  const code = typeof inner.code === "string" ? inner.code : undefined;
+  return [
+    code,
+    typeof inner.message === "string" ? inner.message : undefined,
+    causeText(inner.cause),
+  ]
+    .filter((part) => part !== undefined)
+    .join(" ");
+}
