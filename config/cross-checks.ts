@@ -4,7 +4,10 @@
 import type { z } from "zod";
 
 interface Checked {
-  readonly model: { readonly baseUrl: string; readonly aux: { id?: string | undefined; baseUrl?: string | undefined; apiKey?: string | undefined } };
+  readonly model: {
+    readonly baseUrl: string;
+    readonly aux: { id?: string | undefined; baseUrl?: string | undefined; apiKey?: string | undefined };
+  };
   readonly telegram: { token?: string | undefined; mode: string; webhookUrl?: string | undefined; webhookSecret?: string | undefined };
   readonly slack: { botToken?: string | undefined; mode: string; appToken?: string | undefined; signingSecret?: string | undefined };
   readonly mcp: { readonly servers: Readonly<Record<string, { command?: string | undefined; url?: string | undefined; args: string[] }>> };

@@ -73,7 +73,10 @@ export function parseEnvFile(text: string): Record<string, string> {
   const values: Record<string, string> = {};
   const pattern =
     /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(?:"((?:\\.|[^"\\])*)"|'([^']*)'|([^\r\n]*?))[ \t]*(?:[ \t]#[^\r\n]*)?$/gm;
-  for (const [, name, double, single, plain] of text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n").matchAll(pattern)) {
+  for (const [, name, double, single, plain] of text
+    .replace(/^\uFEFF/, "")
+    .replaceAll("\r\n", "\n")
+    .matchAll(pattern)) {
     if (name === undefined) continue;
     values[name] = double === undefined ? (single ?? unquoted(plain ?? "")) : unescape(double);
   }

@@ -50,7 +50,9 @@ function sentence(issue: Issue): string {
 }
 
 function sentenceOfCustom(issue: Issue): string {
-  return issue.input === undefined || typeof issue.input === "object" ? `${issue.message}.` : `${shown(issue)} is not allowed. Allowed: ${issue.message}.`;
+  return issue.input === undefined || typeof issue.input === "object"
+    ? `${issue.message}.`
+    : `${shown(issue)} is not allowed. Allowed: ${issue.message}.`;
 }
 
 function shown(issue: Issue): string {

@@ -67,7 +67,8 @@ export function parseSettings(text: string, file: string): Raw {
   }
   visit(document, {
     Scalar(_, node) {
-      if (isScalar(node) && (typeof node.value === "bigint" || typeof node.value === "number")) node.value = node.source ?? String(node.value);
+      if (isScalar(node) && (typeof node.value === "bigint" || typeof node.value === "number"))
+        node.value = node.source ?? String(node.value);
     },
   });
   const value = plainValue(() => document.toJS({ maxAliasCount: 100 }) as unknown, file);
@@ -80,7 +81,9 @@ function plainValue(make: () => unknown, file: string): unknown {
   try {
     return make();
   } catch (error) {
-    throw new ConfigError("config.invalid", `${file} repeats itself through aliases (*name) too often. Write the values out.`, { cause: error });
+    throw new ConfigError("config.invalid", `${file} repeats itself through aliases (*name) too often. Write the values out.`, {
+      cause: error,
+    });
   }
 }
 

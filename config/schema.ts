@@ -4,35 +4,17 @@
  */
 import { z } from "zod";
 import { crossChecks } from "./cross-checks.js";
-
-const flag = (value: boolean) => z.boolean().default(value);
-const count = (value: number, min: number, max: number) => z.int().min(min).max(max).default(value);
-const choice = <const T extends readonly [string, ...string[]]>(allowed: T, value: T[number]) => z.enum(allowed).default(value as never);
-const webUrl = () => z.url({ protocol: /^https?$/ });
-const secret = () => z.string().min(1).optional();
-const account = () =>
-  z
-    .string()
-    .regex(
-      /^(telegram|discord|slack|terminal):\S+$/,
-      'written "platform:id" with telegram, discord, slack or terminal, for example "telegram:123456789"',
-    );
-const accounts = () => z.array(account()).default([]);
-const timeZone = () =>
-  z.string().refine((zone) => zone === "system" || isTimeZone(zone), 'an IANA time zone such as "Europe/Berlin", or "system"');
-
-function isTimeZone(zone: string): boolean {
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: zone });
-    return true;
-  } catch {
-    return false; // a RangeError is this API's way of saying no
-  }
-}
+import { accounts, choice, count, flag, secret, timeZone, webUrl } from "./fields.js";
+import { discord, slack, telegram } from "./platforms.js";
 
 const agent = z.strictObject({
   name: z.string().min(1).max(80).default("mneme").describe("What the agent calls itself."),
-  identity: z.string().max(20_000).optional().describe("Who the agent is and how it should behave, in your words. First layer of the system prompt.").meta({ examples: ["You are a calm, exact assistant for a small team."] }),
+  identity: z
+    .string()
+    .max(20_000)
+    .optional()
+    .describe("Who the agent is and how it should behave, in your words. First layer of the system prompt.")
+    .meta({ examples: ["You are a calm, exact assistant for a small team."] }),
   maxIterations: count(60, 1, 1000).describe("Model calls in one turn; the last one must answer without tools."),
   promptCacheMinutes: count(60, 0, 10_080).describe(
     "How long the model's server keeps a prompt prefix. A session idle for longer gets a fresh snapshot at its next turn; 10 minutes before, what it has not learnt yet is saved. 0 = never.",
@@ -41,61 +23,75 @@ const agent = z.strictObject({
 });
 
 const auxModel = z.strictObject({
-  id: z.string().min(1).optional().describe("Model for recaps of old conversations. Without it, search answers with excerpts.").meta({ examples: ["small-model"] }),
-  baseUrl: webUrl().optional().describe("Its server; without it model.baseUrl.").meta({ examples: ["http://127.0.0.1:11434/v1"] }),
-  apiKey: secret().describe("Its key; without it model.apiKey (only on the same server).").meta({ examples: ["key"] }),
+  id: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Model for recaps of old conversations. Without it, search answers with excerpts.")
+    .meta({ examples: ["small-model"] }),
+  baseUrl: webUrl()
+    .optional()
+    .describe("Its server; without it model.baseUrl.")
+    .meta({ examples: ["http://127.0.0.1:11434/v1"] }),
+  apiKey: secret()
+    .describe("Its key; without it model.apiKey (only on the same server).")
+    .meta({ examples: ["key"] }),
 });
 
 const model = z.strictObject({
-  baseUrl: webUrl().default("https://api.openai.com/v1").describe("Any OpenAI-compatible server: OpenAI, OpenRouter, vLLM, Ollama, LM Studio …"),
-  apiKey: secret().describe("Key for the model's server. Better in the environment: OPENAI_API_KEY.").meta({ examples: ["key"] }),
-  id: z.string().min(1).optional().describe("Name of the model as its server calls it. Needed to answer anybody.").meta({ examples: ["model-name"] }),
-  contextTokens: z.int().min(1024).max(100_000_000).optional().describe("Size of the model's window in tokens, where the server does not say.").meta({ examples: [128_000] }),
-  maxOutputTokens: z.int().min(1).max(10_000_000).optional().describe("Most tokens of one answer; without it the server decides.").meta({ examples: [8192] }),
-  parallel: count(0, 0, 10_000).describe("Calls at the same time; 0 = no limit, 1 for servers with one slot (reviews then give way to answers)."),
-  headers: z.record(z.string(), z.string()).default({}).describe("Extra HTTP headers for the model's server.").meta({ examples: [{ "X-Title": "mneme" }] }),
-  aux: auxModel.prefault({}).describe("A smaller model for side work."),
-});
-
-const telegram = z.strictObject({
-  token: secret().describe("Bot token from @BotFather. Telegram is on when it is there. Better in the environment: TELEGRAM_BOT_TOKEN.").meta({ examples: ["123456789:token"] }),
-  enabled: flag(true).describe("false keeps Telegram off although there is a token."),
-  apiRoot: webUrl().default("https://api.telegram.org").describe("Bot API server; change it for one that you run yourself."),
-  mode: choice(["polling", "webhook"], "polling").describe("polling needs no public address; webhook needs webhookUrl and webhookSecret."),
-  webhookUrl: webUrl().optional().describe("Public address that Telegram calls; its path is mounted on the HTTP server.").meta({ examples: ["https://bot.example.org/telegram"] }),
-  webhookSecret: z
+  baseUrl: webUrl()
+    .default("https://api.openai.com/v1")
+    .describe("Any OpenAI-compatible server: OpenAI, OpenRouter, vLLM, Ollama, LM Studio …"),
+  apiKey: secret()
+    .describe("Key for the model's server. Better in the environment: OPENAI_API_KEY.")
+    .meta({ examples: ["key"] }),
+  id: z
     .string()
-    .regex(/^[A-Za-z0-9_-]{1,256}$/, "1 to 256 letters, digits, _ or -")
+    .min(1)
     .optional()
-    .describe("Telegram sends it with every call; calls without it are refused.").meta({ examples: ["a-long-random-word"] }),
-  pollTimeoutSeconds: count(30, 0, 50).describe("How long one poll waits for news."),
-});
-
-const discord = z.strictObject({
-  token: secret().describe("Bot token. Discord is on when it is there. Better in the environment: DISCORD_BOT_TOKEN.").meta({ examples: ["token"] }),
-  enabled: flag(true).describe("false keeps Discord off although there is a token."),
-  apiUrl: webUrl().default("https://discord.com/api").describe("REST address without the version."),
-  thread: choice(["never", "auto"], "never").describe("auto opens a thread for each question asked in a channel."),
-});
-
-const slack = z.strictObject({
-  botToken: secret().describe("Bot token (xoxb-…). Slack is on when it is there. Better in the environment: SLACK_BOT_TOKEN.").meta({ examples: ["xoxb-token"] }),
-  appToken: secret().describe("App-level token (xapp-…) for Socket Mode. SLACK_APP_TOKEN.").meta({ examples: ["xapp-token"] }),
-  signingSecret: secret().describe("Proves that an HTTP event comes from Slack. SLACK_SIGNING_SECRET.").meta({ examples: ["secret"] }),
-  enabled: flag(true).describe("false keeps Slack off although there is a token."),
-  mode: choice(["socket", "http"], "socket").describe("socket needs appToken; http needs signingSecret and a public address."),
-  apiUrl: webUrl().default("https://slack.com/api/").describe("Web API address; another one for GovSlack."),
-  fileHost: z.string().min(1).default("files.slack.com").describe("The only host (host or host:port) that is ever sent the bot token to fetch a file."),
+    .describe("Name of the model as its server calls it. Needed to answer anybody.")
+    .meta({ examples: ["model-name"] }),
+  contextTokens: z
+    .int()
+    .min(1024)
+    .max(100_000_000)
+    .optional()
+    .describe("Size of the model's window in tokens, where the server does not say.")
+    .meta({ examples: [128_000] }),
+  maxOutputTokens: z
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .optional()
+    .describe("Most tokens of one answer; without it the server decides.")
+    .meta({ examples: [8192] }),
+  parallel: count(0, 0, 10_000).describe(
+    "Calls at the same time; 0 = no limit, 1 for servers with one slot (reviews then give way to answers).",
+  ),
+  headers: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe("Extra HTTP headers for the model's server.")
+    .meta({ examples: [{ "X-Title": "mneme" }] }),
+  aux: auxModel.prefault({}).describe("A smaller model for side work."),
 });
 
 const access = z.strictObject({
   mode: choice(["pairing", "allowlist", "open"], "pairing").describe(
     "pairing: strangers get a code that an operator approves. allowlist: only who is listed. open: everybody, said loudly at start.",
   ),
-  operators: accounts().describe("Accounts that may approve others and use operators' commands.").meta({ examples: [["telegram:123456789"]] }),
-  users: accounts().describe("Accounts that are admitted without pairing.").meta({ examples: [["discord:123456789012345678", "slack:U0123456789"]] }),
-  groups: accounts().describe("Chats, guilds or workspaces where the bot answers everybody as a guest.").meta({ examples: [["telegram:-1001234567890"]] }),
-  bots: accounts().describe("Other bots that may address this one, by a literal mention only.").meta({ examples: [["discord:987654321098765432"]] }),
+  operators: accounts()
+    .describe("Accounts that may approve others and use operators' commands.")
+    .meta({ examples: [["telegram:123456789"]] }),
+  users: accounts()
+    .describe("Accounts that are admitted without pairing.")
+    .meta({ examples: [["discord:123456789012345678", "slack:U0123456789"]] }),
+  groups: accounts()
+    .describe("Chats, guilds or workspaces where the bot answers everybody as a guest.")
+    .meta({ examples: [["telegram:-1001234567890"]] }),
+  bots: accounts()
+    .describe("Other bots that may address this one, by a literal mention only.")
+    .meta({ examples: [["discord:987654321098765432"]] }),
 });
 
 const sessions = z.strictObject({
@@ -117,7 +113,10 @@ const turns = z.strictObject({
 const mcpServer = z.strictObject({
   command: z.string().min(1).optional().describe("Program to start (stdio). Either this or url."),
   args: z.array(z.string()).default([]).describe("Its arguments."),
-  env: z.record(z.string(), z.string()).default({}).describe("Its variables; nothing else of the environment is passed but a short safe list."),
+  env: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe("Its variables; nothing else of the environment is passed but a short safe list."),
   cwd: z.string().min(1).optional().describe("Its working folder."),
   url: webUrl().optional().describe("Address of a server that speaks streamable HTTP."),
   headers: z.record(z.string(), z.string()).default({}).describe("HTTP headers, for example Authorization."),
@@ -156,7 +155,9 @@ export const configSchema = z
         memoryCharLimit: count(2200, 100, 100_000).describe("Size of a MEMORY.md in characters."),
         userCharLimit: count(1375, 100, 100_000).describe("Size of a USER.md in characters."),
         nudgeInterval: count(10, 0, 10_000).describe("User turns between two memory reviews; 0 = no reviews."),
-        flushMinTurns: count(6, 0, 10_000).describe("Unreviewed user turns that earn a review before a session ends (2 in threads); 0 = never."),
+        flushMinTurns: count(6, 0, 10_000).describe(
+          "Unreviewed user turns that earn a review before a session ends (2 in threads); 0 = never.",
+        ),
         provider: choice(["none"], "none").describe("External memory service; none is built in yet."),
       })
       .prefault({})
@@ -186,7 +187,8 @@ export const configSchema = z
         url: z
           .url({ protocol: /^rediss?$/ })
           .optional()
-          .describe("redis://… puts background jobs on Redis (needed for mneme worker). Without it they run in this process. REDIS_URL.").meta({ examples: ["redis://127.0.0.1:6379"] }),
+          .describe("redis://… puts background jobs on Redis (needed for mneme worker). Without it they run in this process. REDIS_URL.")
+          .meta({ examples: ["redis://127.0.0.1:6379"] }),
         prefix: z
           .string()
           .regex(/^[A-Za-z0-9_-]{1,64}$/, "1 to 64 letters, digits, _ or -")
@@ -200,7 +202,8 @@ export const configSchema = z
         servers: z
           .record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "a name of up to 32 small letters, digits and -"), mcpServer)
           .default({})
-          .describe("Servers by name; their tools are called name_tool.").meta({ examples: [{ files: { command: "npx", args: ["some-mcp-server", "/srv/files"], readOnly: ["list", "read"] } }] }),
+          .describe("Servers by name; their tools are called name_tool.")
+          .meta({ examples: [{ files: { command: "npx", args: ["some-mcp-server", "/srv/files"], readOnly: ["list", "read"] } }] }),
       })
       .prefault({})
       .describe("Tools from MCP servers; operators only."),

@@ -17,5 +17,7 @@ function newest(folder) {
 const built = statSync(join(root, "dist/.tsbuildinfo"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 const entry = statSync(join(root, "dist/src/cli/main.js"), { throwIfNoEntry: false });
 if (!entry || Math.max(newest("src"), newest("adapters"), newest("config")) > built) {
-  execFileSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", join(root, "tsconfig.build.json")], { stdio: "inherit" });
+  execFileSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", join(root, "tsconfig.build.json")], {
+    stdio: "inherit",
+  });
 }

@@ -42,7 +42,9 @@ function lines(schema: Schema, indent: string, mark: string): string[] {
     const isEmpty = typeof fallback === "object" && fallback !== null && Object.keys(fallback).length === 0;
     const [sample] = Array.isArray(meta["examples"]) ? (meta["examples"] as unknown[]) : [];
     const value = (isEmpty ? undefined : fallback) ?? sample ?? fallback;
-    const text = stringify({ [key]: value }, { lineWidth: 0 }).trimEnd().split("\n");
+    const text = stringify({ [key]: value }, { lineWidth: 0 })
+      .trimEnd()
+      .split("\n");
     return [...gap, ...comment, ...text.map((line) => indent + mark + line)];
   });
 }

@@ -10,7 +10,8 @@ export const english = {
   "pairing.approved": "You are admitted. Write to me whenever you like; {help} shows what I can do.",
   "access.not-admitted": "I am not allowed to talk to you here. Ask the operator of this bot to admit {account}.",
   "access.group-needs-approval": "I am not admitted to this group yet. An operator can admit it with {approve}.",
-  "access.group-code": "I am not admitted to this group yet. The code is {code}; it is valid for one hour. An operator admits it with {approve}.",
+  "access.group-code":
+    "I am not admitted to this group yet. The code is {code}; it is valid for one hour. An operator admits it with {approve}.",
   "access.group-approved": "This group is admitted. Mention me and I answer.",
   "access.bot-added": "Hello! Mention me or reply to me, and I answer.",
   "access.operators-only": "Only operators can do that. Ask an operator of this bot.",
@@ -24,7 +25,8 @@ export const english = {
   // commands
   "command.unknown": "I do not know the command {command}. {help} shows all of them.",
   "command.unknown-nearest": "I do not know the command {command}. Did you mean {nearest}?",
-  "command.failed": "The command could not be carried out because of a fault of mine. Try it again; the operator finds the reason in the log.",
+  "command.failed":
+    "The command could not be carried out because of a fault of mine. Try it again; the operator finds the reason in the log.",
   "help.title": "What I understand besides plain messages:",
   "help.help": "shows this list",
   "help.new": "begins a new conversation; what I have learnt stays",
@@ -90,7 +92,8 @@ export const english = {
   "skills.undo-nothing": "There is no change of a skill here that you could take back.",
   "skills.undo-changed": "The skill {name} was changed again since, so that change cannot be taken back.",
   "skills.shared": "The skill {name} is now there for everybody.",
-  "skills.share-confirm": "This is the text of {name}. Write {share} again with the word confirm behind the name to publish it for everybody:\n\n{text}",
+  "skills.share-confirm":
+    "This is the text of {name}. Write {share} again with the word confirm behind the name to publish it for everybody:\n\n{text}",
   "skills.not-found": "There is no skill called {name}. {skills} shows all of them.",
   "skills.usage": "Use {command} with list, log, undo or share.",
   "skill.usage": "Write the skill's name behind {command}, and your message after it.",
@@ -113,7 +116,7 @@ export const english = {
   "turn.gave-up": "I am sorry: I tried three times and could not finish this answer. Please ask again.",
   "turn.interrupted": "⏹ stopped",
   "turn.cut": "(cut off: the language model reached its limit)",
-  "turn.iterations": "I have reached the limit of {count} steps for one answer. Say \"go on\" if I should continue.",
+  "turn.iterations": 'I have reached the limit of {count} steps for one answer. Say "go on" if I should continue.',
   "turn.old-skipped": "I was away for a while and did not answer messages older than 24 hours ({count}). Send again what still matters.",
   "delivery.maybe-lost": "My previous answer may not have arrived; {again} shows it.",
   "file.too-large": "The file {name} is too large ({size}); I can take up to {limit}.",

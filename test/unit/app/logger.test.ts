@@ -32,9 +32,20 @@ describe("the log", () => {
   });
 
   it("never throws, whatever it is given", () => {
-    const cycle: Record<string, unknown> = { big: 1n, when: new Date(Number.NaN), bytes: Buffer.from("abc"), map: new Map([["a", 1]]), call: () => 1 };
+    const cycle: Record<string, unknown> = {
+      big: 1n,
+      when: new Date(Number.NaN),
+      bytes: Buffer.from("abc"),
+      map: new Map([["a", 1]]),
+      call: () => 1,
+    };
     cycle["self"] = cycle;
 
-    expect(logged((logger) => logger.warn(cycle, "odd"))[0]).toMatchObject({ big: "1", bytes: "[3 bytes]", map: [["a", 1]], call: "[function]" });
+    expect(logged((logger) => logger.warn(cycle, "odd"))[0]).toMatchObject({
+      big: "1",
+      bytes: "[3 bytes]",
+      map: [["a", 1]],
+      call: "[function]",
+    });
   });
 });

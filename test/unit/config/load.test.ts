@@ -16,7 +16,11 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-function load(yaml: string | undefined, env: Record<string, string> = {}, options: { configFile?: string; dataDir?: string } = {}): GatewayConfig {
+function load(
+  yaml: string | undefined,
+  env: Record<string, string> = {},
+  options: { configFile?: string; dataDir?: string } = {},
+): GatewayConfig {
   if (yaml !== undefined) writeFileSync(join(folder, "mneme.yaml"), yaml);
   return loadConfig({ ...options, env, cwd: folder });
 }
@@ -89,7 +93,10 @@ describe("loading the settings", () => {
   });
 
   it("turns a Slack pair of tokens on through the environment alone", () => {
-    expect(load(undefined, { SLACK_BOT_TOKEN: "xoxb-1", SLACK_APP_TOKEN: "xapp-1" }).slack).toMatchObject({ botToken: "xoxb-1", mode: "socket" });
+    expect(load(undefined, { SLACK_BOT_TOKEN: "xoxb-1", SLACK_APP_TOKEN: "xapp-1" }).slack).toMatchObject({
+      botToken: "xoxb-1",
+      mode: "socket",
+    });
   });
 
   it("treats an empty variable as not set", () => {
@@ -97,7 +104,7 @@ describe("loading the settings", () => {
   });
 
   it("reads .env, and lets a real variable win over it", () => {
-    writeFileSync(join(folder, ".env"), 'export MNEME_MODEL="from env file" # note\nOPENAI_API_KEY=\'a b\'\nMNEME_LOG_LEVEL=warn\n');
+    writeFileSync(join(folder, ".env"), "export MNEME_MODEL=\"from env file\" # note\nOPENAI_API_KEY='a b'\nMNEME_LOG_LEVEL=warn\n");
 
     const config = load(undefined, { MNEME_LOG_LEVEL: "error" });
 
@@ -159,12 +166,18 @@ describe("wrong settings", () => {
   });
 
   it("names the variable that a wrong value came from", () => {
-    expect(complaint(undefined, { MNEME_HTTP_PORT: "99999" })).toContain("http.port (from MNEME_HTTP_PORT): 99999 is not allowed. Allowed: at most 65535.");
-    expect(complaint(undefined, { MNEME_OPERATORS: "someone" })).toContain('access.operators.0 (from MNEME_OPERATORS): "someone" is not allowed. Allowed: written "platform:id"');
+    expect(complaint(undefined, { MNEME_HTTP_PORT: "99999" })).toContain(
+      "http.port (from MNEME_HTTP_PORT): 99999 is not allowed. Allowed: at most 65535.",
+    );
+    expect(complaint(undefined, { MNEME_OPERATORS: "someone" })).toContain(
+      'access.operators.0 (from MNEME_OPERATORS): "someone" is not allowed. Allowed: written "platform:id"',
+    );
   });
 
   it("refuses variables that name no setting", () => {
-    expect(complaint(undefined, { MNEME__agent__nam: "x" })).toContain("MNEME__agent__nam: names no setting. Did you mean MNEME__agent__name?");
+    expect(complaint(undefined, { MNEME__agent__nam: "x" })).toContain(
+      "MNEME__agent__nam: names no setting. Did you mean MNEME__agent__name?",
+    );
     expect(complaint(undefined, { MNEME_OPERATOR: "telegram:1" })).toContain("Did you mean MNEME_OPERATORS?");
     expect(load(undefined, { MNEME_SOMETHING_ELSE: "1" }).agent.name).toBe("mneme");
   });
@@ -200,10 +213,13 @@ describe("wrong settings", () => {
   });
 
   it("refuses an alias bomb instead of filling the memory", () => {
-    const bomb = ["a: &a [x,x,x,x,x,x,x,x,x]", ...["b", "c", "d", "e", "f"].map((name, index) => {
-      const before = "abcde"[index];
-      return `${name}: &${name} [${Array<string>(9).fill(`*${before}`).join(",")}]`;
-    })].join("\n");
+    const bomb = [
+      "a: &a [x,x,x,x,x,x,x,x,x]",
+      ...["b", "c", "d", "e", "f"].map((name, index) => {
+        const before = "abcde"[index];
+        return `${name}: &${name} [${Array<string>(9).fill(`*${before}`).join(",")}]`;
+      }),
+    ].join("\n");
 
     expect(complaint(bomb)).toContain("mneme.yaml");
   });

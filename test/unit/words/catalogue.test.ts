@@ -22,13 +22,17 @@ describe("the message catalogue", () => {
   });
 
   it("fills parameters in as they are, also ones that look like patterns", () => {
-    expect(text("en", "command.unknown", { command: "/$&", help: "{command}" })).toBe("I do not know the command /$&. {command} shows all of them.");
+    expect(text("en", "command.unknown", { command: "/$&", help: "{command}" })).toBe(
+      "I do not know the command /$&. {command} shows all of them.",
+    );
     expect(text("zh", "stop.nothing")).toBe("没有可以停止的内容。");
     expect(text("en", "stop.done-many", { count: 3 })).toContain("3 waiting messages");
   });
 
   it("tells a person what to do with every error", () => {
-    const errors = (Object.keys(textsOf("en")) as TextKey[]).filter((key) => /^turn\.(model|timeout|too|failed|gave)|^queue|^file/.test(key));
+    const errors = (Object.keys(textsOf("en")) as TextKey[]).filter((key) =>
+      /^turn\.(model|timeout|too|failed|gave)|^queue|^file/.test(key),
+    );
 
     expect(errors.length).toBeGreaterThan(10);
     for (const key of errors) expect(textsOf("en")[key], key).toMatch(/[.;] ?\S+ .*\S/);
