@@ -93,37 +93,40 @@ function fromCode(digits: string | undefined, radix: number, otherwise: string):
 }
 
 export interface NormalForms {
-  /** Folded, white space collapsed, punctuation kept: for commands and markup. */
-  readonly code: string;
+  /** Folded, white space collapsed, punctuation kept: for commands and markup. With and without shell escapes. */
+  readonly code: readonly string[];
+  /** Folded, lines kept: for what counts only at the start of a line or within one. */
+  readonly lines: readonly string[];
   /** Folded, punctuation turned to spaces, word-internal marks dropped: for English sentences. Several readings. */
   readonly words: readonly string[];
   /** Letters and digits only: for Chinese, and for English letters that were pulled apart. */
-  readonly squeezed: string;
+  readonly squeezed: readonly string[];
 }
+
+/** Stands in the squeezed form where an English sentence plainly ends and the next one begins. */
+const sentenceEnd = "\u{E000}";
 
 /** Text to its matching forms. Pure; the cost is linear in the length. */
 export function normalForms(text: string): NormalForms {
   const folded = fold(text);
-  const unbroken = folded
-    .replaceAll(/\\\r?\n/gu, " ")
-    .replaceAll(/(?<=\p{L})-\s*\n\s*(?=\p{L})/gu, "");
-  const code = unbroken
-    .replaceAll(/(?<=\p{L})(?:""|''|\\)(?=\p{L})/gu, "")
-    .replaceAll(/\s+/gu, " ")
-    .trim();
-  const words = wordForm(joinLetters(unbroken));
-  const glued = wordForm(
-    joinLetters(unbroken).replaceAll(/(?<=\p{L})[-_.*·"|/\\+~]+(?=\p{L})/gu, ""),
+  const unbroken = folded.replaceAll(/\\\r?\n/gu, " ").replaceAll(/(?<=\p{L})-\s*\n\s*(?=\p{L})/gu, "");
+  const joined = joinLetters(unbroken);
+  const unescaped = unbroken.replaceAll(/(?<=\p{L})(?:""|''|\\)(?=\p{L})/gu, "");
+  const glued = joined.replaceAll(/(?<=\p{L})[-_.*·"|/\\+~]+(?=\p{L})/gu, "");
+  const letters = joinLetters(
+    unbroken.replaceAll(/[0-9@$]/gu, (mark, at: number) => (besideLetter(unbroken, at) ? (leet.get(mark) ?? mark) : mark)),
   );
-  const plainLetters = wordForm(
-    joinLetters(
-      unbroken.replaceAll(/[0-9@$]/gu, (mark, at: number) =>
-        besideLetter(unbroken, at) ? (leet.get(mark) ?? mark) : mark,
-      ),
-    ),
-  );
-  const squeezed = folded.replaceAll(/[^\p{L}\p{N}]+/gu, "");
-  return { code, words: [...new Set([words, glued, plainLetters])], squeezed };
+  const ended = fold(text.replaceAll(/(?<=\p{Ll}{2})[.!?]\s+(?=\p{Lu}\p{Ll})/gu, sentenceEnd));
+  return {
+    code: distinct([unbroken, unescaped].map((form) => form.replaceAll(/\s+/gu, " ").trim())),
+    lines: distinct([unbroken, unescaped].map((form) => form.replaceAll(/[^\S\n]+/gu, " ").replaceAll(/ ?\n ?/gu, "\n").trim())),
+    words: distinct([joined, glued, letters].map(wordForm)),
+    squeezed: [ended.replaceAll(/[^\p{L}\p{N}\u{E000}]+/gu, "")],
+  };
+}
+
+function distinct(forms: readonly string[]): readonly string[] {
+  return [...new Set(forms)];
 }
 
 function besideLetter(text: string, at: number): boolean {

@@ -5,7 +5,7 @@
 import { gap, pattern, type Pattern } from "./patterns.js";
 
 const client =
-  "(?:curl|wget|fetch|httpie|http|nc|ncat|netcat|socat|scp|sftp|rsync|ftp|telnet|invoke-webrequest|invoke-restmethod|iwr|irm|axios|requests\\.(?:post|get|put)|urllib\\S*|xmlhttprequest|sendbeacon|dig|nslookup)";
+  "(?:curl|wget|fetch|httpie|http|nc|ncat|netcat|socat|scp|sftp|rsync|ftp|telnet|invoke-webrequest|invoke-restmethod|iwr|irm|axios|requests\\.(?:post|get|put)|urllib\\S{0,80}|xmlhttprequest|sendbeacon|dig|nslookup)";
 const secretWord = "(?:key|token|secret|passw|pwd|credential|cred|auth|cookie|session)";
 const secretVariable = `(?:\\$\\{?\\(?(?:env:)?\\w*${secretWord}\\w*|%\\w*${secretWord}\\w*%|process\\.env\\b|os\\.environ|os\\.getenv|getenv\\(|\\$env:|printenv|\\$\\((?:env|cat|printenv|<)|\`(?:env|cat|printenv)\\b)`;
 const home =
@@ -14,29 +14,30 @@ const home =
 const strongFile = `(?:${home}\\.ssh[/\\\\](?:id_\\w+|identity|\\*)(?!\\w*\\.pub)|\\bid_(?:rsa|ed25519|ecdsa|dsa)\\b(?!\\.pub)|\\.aws[/\\\\]credentials|\\.netrc\\b|\\.pgpass\\b|\\.git-credentials|\\.docker[/\\\\]config\\.json|\\.kube[/\\\\]config|/etc/shadow|/etc/sudoers|/proc/self/environ|\\.gnupg\\b|wallet\\.dat|application_default_credentials\\.json|\\.config[/\\\\]gh[/\\\\]hosts\\.yml|login data)`;
 const envFile =
   "(?<![\\w$])\\.env(?:\\.(?!example|sample|template|dist|test|defaults)\\w+)?(?![\\w.])";
-const weakFile = `(?:${envFile}|\\S*/\\.env(?:\\.(?!example|sample|template|dist|test|defaults)\\w+)?(?![\\w.])|\\.npmrc\\b|\\.pypirc\\b|/etc/passwd|\\bcredentials\\.(?:json|ya?ml|csv)|\\bsecrets?\\.(?:json|ya?ml|toml|env)|\\bservice-account\\S*\\.json)`;
+const weakFile = `(?:${envFile}|\\S{0,80}/\\.env(?:\\.(?!example|sample|template|dist|test|defaults)\\w+)?(?![\\w.])|\\.npmrc\\b|\\.pypirc\\b|/etc/passwd|\\bcredentials\\.(?:json|ya?ml|csv)|\\bsecrets?\\.(?:json|ya?ml|toml|env)|\\bservice-account\\S{0,80}\\.json)`;
 const secretFile = `(?:${strongFile}|${weakFile})`;
 const reader =
-  "(?:cat|less|head|tail|bat|strings|xxd|od|hexdump|base64|type|get-content|gc|scp|cp|rsync|tar [a-z-]+|zip|nano|vim|awk \\S+|sed \\S+|grep(?: -\\w+)* \\S+)";
+  "(?:cat|less|head|tail|bat|strings|xxd|od|hexdump|base64|type|get-content|gc|scp|cp|rsync|tar [a-z-]+|zip|nano|vim|awk \\S{1,120}|sed \\S{1,120}|grep(?: -\\w+)* \\S{1,120})";
 const notDenied = "(?<!\\b(?:never|not|dont|don't|nobody|no one|nor) )";
 const leak = `${notDenied}\\b(?:send|forward|upload|post|e-?mail|leak|exfiltrate|transmit|share|submit|mail|copy|report|deliver|append|attach|paste|dm)\\b`;
 const address =
-  "(?:https?|www\\.|\\S+@\\S+\\.\\w|webhook|\\bserver\\b|endpoint|\\burl\\b|external|attacker|pastebin|\\bchannel\\b|\\bgist\\b|\\S+\\.(?:com|net|org|io|ru|cn|xyz|dev|app|site|top|me)\\b)";
+  "(?:https?|www\\.|\\S{1,120}@\\S{1,120}\\.\\w|webhook|\\bserver\\b|endpoint|\\burl\\b|external|attacker|pastebin|\\bchannel\\b|\\bgist\\b|\\S{1,120}\\.(?:com|net|org|io|ru|cn|xyz|dev|app|site|top|me)\\b)";
 const precious =
   "(?:api ?keys?|access keys?|access tokens?|tokens?|passwords?|passphrases?|credentials?|secrets?|private keys?|seed phrases?|recovery codes?|env(?:ironment)? variables?|session cookies?|cookies|system prompt|2fa codes?|one time codes?)";
 const personal =
   "(?:conversations?|chat (?:history|histories|logs?)|transcripts?|(?:users?|owners?|persons?) (?:data|messages?|files?|details|memory|memories)|all (?:messages|files|memories)|memory (?:file|entries)|user\\.md|memory\\.md)";
 
 const exfiltration = [
+  ...pattern("exfiltration", "lines", `(?<![\\w-])${client}(?![\\w-])[^\\n]{0,240}?${weakFile}`),
   ...pattern(
     "exfiltration",
     "code",
-    `(?<![\\w-])${client}(?![\\w-])[^\\n]{0,240}?(?:${secretVariable}|${secretFile})`,
+    `(?<![\\w-])${client}(?![\\w-])[^\\n]{0,240}?(?:${secretVariable}|${strongFile})`,
     `(?:${secretFile}|\\bprintenv\\b|\\benv)[^|;\\n]{0,80}\\|[^;\\n]{0,80}?\\b${client}\\b`,
-    `\\b(?:curl|wget)\\b[^\\n]{0,200}?(?:-d ?@|--data(?:-binary|-raw|-urlencode)?[ =]"?'?@|-f \\S*=@|--form[ =]\\S*=@|--post-file|--upload-file|--body-file| -t \\S*(?:/|\\.)\\S*)`,
+    `\\b(?:curl|wget)\\b[^\\n]{0,200}?(?:-d ?@|--data(?:-binary|-raw|-urlencode)?[ =]"?'?@|-f \\S{0,80}=@|--form[ =]\\S{0,80}=@|--post-file|--upload-file|--body-file| -t \\S{0,80}(?:/|\\.)\\S{0,80})`,
     `!\\[[^\\]]*\\]\\(https?://[^)]*(?:\\{|\\$|<|\\[)[^)]*\\)`,
     `${leak}.{0,50}?\\b(?:${precious}|keys?)\\b.{0,50}?\\b(?:to|at|via|through|with|into|on)\\b.{0,30}?${address}`,
-    `${leak}.{0,50}?\\b${personal}\\b.{0,50}?\\b(?:to|at|via|through|with|into|on)\\b.{0,30}?(?:https?|www\\.|\\S+@\\S+\\.\\w|webhook|external|attacker|pastebin|endpoint|\\S+\\.(?:com|net|org|io|ru|cn|xyz|site|top)\\b)`,
+    `${leak}.{0,50}?\\b${personal}\\b.{0,50}?\\b(?:to|at|via|through|with|into|on)\\b.{0,30}?(?:https?|www\\.|\\S{1,120}@\\S{1,120}\\.\\w|webhook|external|attacker|pastebin|endpoint|\\S{1,120}\\.(?:com|net|org|io|ru|cn|xyz|site|top)\\b)`,
     `${leak}.{0,40}?${secretFile}.{0,40}?\\b(?:to|at|via|with|into|on)\\b`,
   ),
   ...pattern(
@@ -51,7 +52,7 @@ const exfiltration = [
 const credentialReads = pattern(
   "credential-read",
   "code",
-  `(?<![\\w-])${reader}(?: -\\w+)*(?: "?'?\\S*[^\\s.\\w])? ?"?'?(?:\\./)?${secretFile}`,
+  `(?<![\\w-])${reader}(?: -\\w+)*(?: "?'?\\S{0,80}[^\\s.\\w])? ?"?'?(?:\\./)?${secretFile}`,
   `(?:readfile(?:sync)?|read_text|open|file_get_contents|slurp|load_file|fs\\.read\\w*)\\(? ?["'\`(]+[^"'\`)]*${secretFile}`,
   `${notDenied}\\b(?:read|open|print|show|display|dump|output|reveal|paste|extract|copy|fetch|view|look at|get|grab|steal|collect|send|upload|post|share|quote)\\b[^.;]{0,40}?${strongFile}`,
   `${notDenied}\\b(?:print|dump|output|reveal|paste|extract|grab|steal|collect|send|upload|post|quote|show|read out|display)\\b(?:(?!\\.(?: |$)|;).){0,40}?${weakFile}`,
@@ -63,14 +64,14 @@ const backDoors = [
   ...pattern(
     "ssh-backdoor",
     "code",
-    "(?:>>?|\\btee(?: -a)?) ?\\S*authorized_keys",
+    "(?:>>?|\\btee(?: -a)?) ?\\S{0,80}authorized_keys",
     `${notDenied}\\b(?:add|append|install|put|write|insert|copy|place|paste|echo|inject)\\b(?:(?!\\. ).){0,400}?authorized_keys`,
     `${notDenied}\\b(?:add|append|install|authori[sz]e|trust|put|write|insert|copy|accept)\\b(?:(?!\\. ).){0,100}?(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-\\w+) aaaa`,
     "ssh-(?:rsa|ed25519|dss) aaaa\\S{20,}.{0,80}authorized_keys",
-    "\\bssh-copy-id (?:-\\S+ )*\\S*[@/]\\S+",
+    "\\bssh-copy-id (?:-\\S{1,120} )*\\S{0,80}[@/]\\S{1,120}",
     "\\bpermitrootlogin[ =]+[\"']?yes|\\bpermitemptypasswords[ =]+yes",
-    "\\bssh (?:-\\S+ )*-[a-z]*r ?\\S*\\d+:\\S+:\\d+",
-    "bash -i ?>&|/dev/(?:tcp|udp)/|\\b(?:nc|ncat|netcat)\\b[^;\\n]{0,60} -[a-z]*e ?\\S*(?:sh|cmd)|mkfifo \\S+[^\\n]{0,120}\\b(?:nc|ncat|netcat)\\b|socket\\.socket\\(.{0,200}(?:dup2|/bin/sh)",
+    "\\bssh (?:-\\S{1,120} )*-[a-z]*r ?\\S{0,80}\\d+:\\S{1,120}:\\d+",
+    "bash -i ?>&|/dev/(?:tcp|udp)/|\\b(?:nc|ncat|netcat)\\b[^;\\n]{0,60} -[a-z]*e ?\\S{0,80}(?:sh|cmd)|mkfifo \\S{1,120}[^\\n]{0,120}\\b(?:nc|ncat|netcat)\\b|socket\\.socket\\(.{0,200}(?:dup2|/bin/sh)",
   ),
   ...pattern(
     "ssh-backdoor",
@@ -82,7 +83,7 @@ const backDoors = [
 ];
 
 const startFile =
-  "(?:\\.bashrc|\\.bash_profile|\\.bash_login|\\.bash_logout|\\.profile|\\.zshrc|\\.zprofile|\\.zshenv|\\.zlogin|config\\.fish|\\$profile|/etc/profile\\S*|/etc/rc\\.local|/etc/cron\\S*|/var/spool/cron\\S*|/etc/init\\.d\\S*|\\.config/autostart\\S*|launch(?:agents|daemons)\\S*|/etc/systemd\\S*|\\.config/systemd\\S*|\\.git/hooks\\S*|start menu\\S*startup)";
+  "(?:\\.bashrc|\\.bash_profile|\\.bash_login|\\.bash_logout|\\.profile|\\.zshrc|\\.zprofile|\\.zshenv|\\.zlogin|config\\.fish|\\$profile|/etc/profile\\S{0,80}|/etc/rc\\.local|/etc/cron\\S{0,80}|/var/spool/cron\\S{0,80}|/etc/init\\.d\\S{0,80}|\\.config/autostart\\S{0,80}|launch(?:agents|daemons)\\S{0,80}|/etc/systemd\\S{0,80}|\\.config/systemd\\S{0,80}|\\.git/hooks\\S{0,80}|start menu\\S{0,80}startup)";
 const scheduled =
   "(?:systemd (?:unit|service|timer)|launch ?agent|launch ?daemon|start ?up (?:item|script|entry|task|folder)|scheduled task|login item|cron ?job|cron ?tab(?: entry| line)?|cron entry|autostart entry|run key|shell profile|bash profile)";
 const payload =
@@ -92,10 +93,10 @@ const persistence = [
   ...pattern(
     "persistence",
     "code",
-    `(?:>>?|\\btee(?: -a)?) ?"?'?\\S*${startFile}`,
-    `${notDenied}\\b(?:add|append|write|insert|put|echo|inject|place|drop)\\b(?:(?!\\. ).){0,160}?\\b(?:to|into|in|inside|at the end of)\\b (?:the |your |my |a |his |her |file )?\\S*${startFile}`,
-    "\\| ?crontab(?: -u \\S+)? -|\\bcrontab (?:-u \\S+ )?(?:/|<|-e\\b)\\S*.{0,40}(?:\\* \\*|@reboot)|\\(crontab -l|echo [^\\n]{0,160}\\| ?(?:sudo )?(?:crontab|tee \\S*cron)|\\bcrontab -r\\b",
-    "@reboot \\S+|\\bschtasks(?:\\.exe)? /create|\\breg(?:\\.exe)? add [^\\n]{0,120}\\\\run\\b|\\bnew-scheduledtask|\\bregister-scheduledtask|\\blaunchctl (?:load|bootstrap|submit)\\b|\\bat now ?\\+|\\bsystemctl (?:--user )?enable (?:--now )?\\S*(?:/tmp|update-helper|backdoor|agent-keep)",
+    `(?:>>?|\\btee(?: -a)?) ?"?'?\\S{0,80}${startFile}`,
+    `${notDenied}\\b(?:add|append|write|insert|put|echo|inject|place|drop)\\b(?:(?!\\. ).){0,160}?\\b(?:to|into|in|inside|at the end of)\\b (?:the |your |my |a |his |her |file )?\\S{0,80}${startFile}`,
+    "\\| ?crontab(?: -u \\S{1,120})? -|\\bcrontab (?:-u \\S{1,120} )?(?:/|<|-e\\b)\\S{0,80}.{0,40}(?:\\* \\*|@reboot)|\\(crontab -l|echo [^\\n]{0,160}\\| ?(?:sudo )?(?:crontab|tee \\S{0,80}cron)|\\bcrontab -r\\b",
+    "@reboot \\S{1,120}|\\bschtasks(?:\\.exe)? /create|\\breg(?:\\.exe)? add [^\\n]{0,120}\\\\run\\b|\\bnew-scheduledtask|\\bregister-scheduledtask|\\blaunchctl (?:load|bootstrap|submit)\\b|\\bat now ?\\+|\\bsystemctl (?:--user )?enable (?:--now )?\\S{0,80}(?:/tmp|update-helper|backdoor|agent-keep)",
     "\\* \\* \\* \\* \\* [^\\n]{0,120}(?:curl|wget|nc|bash -c|python -c|/tmp/|\\| ?(?:ba)?sh)",
   ),
   ...pattern(

@@ -30,7 +30,7 @@ export type ScanReason =
 
 export interface Pattern {
   readonly reason: ScanReason;
-  readonly on: "words" | "code" | "squeezed";
+  readonly on: "words" | "code" | "lines" | "squeezed";
   readonly match: RegExp;
 }
 
@@ -39,7 +39,7 @@ export function pattern(
   on: Pattern["on"],
   ...sources: readonly string[]
 ): Pattern[] {
-  return sources.map((source) => ({ reason, on, match: new RegExp(source, "u") }));
+  return sources.map((source) => ({ reason, on, match: new RegExp(source, on === "lines" ? "mu" : "u") }));
 }
 
 /** At most `count` words in between, within one sentence. */
@@ -132,19 +132,27 @@ const concealed = pattern(
   "\\b(?:the )?real (?:system prompt|instructions|rules) (?:is|are)\\b",
 );
 
-const markedUp = pattern(
-  "concealed-rule",
-  "code",
-  "<\\|[a-z_]+\\|>|\\[/?inst\\]|<</?sys>>|</?(?:system|system-reminder|system_prompt|system-prompt|memory-context|assistant_instructions)\\b[^<>]{0,80}>",
-  "(?:^|[^\\p{L}\\p{N} ] ?|\\. )(?:new |updated? |urgent |important )?system (?:message|prompt|override|notice|update|instructions?|command|alert) ?[:：]",
-  "(?:^|[#\\[*>]+ ?)(?:new|updated|revised|hidden|secret|real|actual) (?:system )?(?:instructions?|rules?|directives?|orders|policy|task) ?[:：]",
-  "(?:hidden|secret) (?:system )?(?:instruction|rule|directive|command|order)s? ?[:：]",
-  "(?:^|[^\\p{L}\\p{N}] )#{1,4} ?(?:system|developer|system prompt|new instructions?)(?: |$)",
-  "^\\[ ?(?:system|developer|admin)(?: message| note| override)? ?\\]",
-  "<!--(?:(?!-->).){0,300}?\\b(?:assistant|ai|agents?|ignore|you must|instructions?|do not tell|send)\\b(?:(?!-->).){0,300}?-->",
-);
+const markedUp = [
+  ...pattern(
+    "concealed-rule",
+    "code",
+    "<\\|[a-z_]+\\|>|\\[/?inst\\]|<</?sys>>|</?(?:system|system-reminder|system_prompt|system-prompt|memory-context|assistant_instructions)\\b[^<>]{0,80}>",
+    "(?:hidden|secret) (?:system )?(?:instruction|rule|directive|command|order)s? ?[:：]",
+    "<!--(?:(?!-->).){0,300}?\\b(?:assistant|ai|agents?|ignore|you must|instructions?|do not tell|send)\\b(?:(?!-->).){0,300}?-->",
+  ),
+  ...pattern(
+    "concealed-rule",
+    "lines",
+    "(?:^|[^\\p{L}\\p{N}\\n ] ?|\\. )(?:new |updated? |urgent |important )?system (?:message|prompt|override|notice|update|instructions?|command|alert) ?[:：]",
+    "(?:^|[#\\[*>]+ ?|\\. )(?:new|updated|revised|hidden|secret|real|actual) (?:system )?(?:instructions?|rules?|directives?|orders|policy|task) ?[:：]",
+    "^#{1,4} ?(?:system|developer|system prompt|new instructions?)\\b ?:?$|^#{1,4} ?(?:system|new instructions?):",
+    "^\\W{0,3}\\[ ?(?:system|developer|admin)(?: message| note| override)? ?\\]",
+    "^(?:新的?|最新的?|隐藏的?|秘密的?)? ?系统(?:消息|指令|提示|通知|命令|更新) ?[:：]",
+  ),
+];
 
-const standingOrders = pattern(
+/** Judged last, so that a worse reason is named first. */
+export const standingOrders: readonly Pattern[] = pattern(
   "standing-order",
   "words",
   "\\bfrom now on you (?:must|will|shall|have to|are to|should|only|always|never)\\b",
@@ -160,5 +168,4 @@ export const sentencePatterns: readonly Pattern[] = [
   ...deceptions,
   ...concealed,
   ...markedUp,
-  ...standingOrders,
 ];

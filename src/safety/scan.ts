@@ -2,10 +2,10 @@
  * Refuses hostile text before it becomes memory, a skill or context. It judges the text alone: whether the person
  * said it at all is the caller's second check, and a text that passes is still data, never trusted.
  */
-import { hiddenCharacter, normalForms, type NormalForms } from "./normalise.js";
-import { chinesePatterns } from "./patterns-chinese.js";
+import { hiddenCharacter, normalForms } from "./normalise.js";
+import { chineseOrders, chinesePatterns } from "./patterns-chinese.js";
 import { commandPatterns } from "./patterns-commands.js";
-import { sentencePatterns, type Pattern, type ScanReason } from "./patterns.js";
+import { sentencePatterns, standingOrders, type Pattern, type ScanReason } from "./patterns.js";
 import { containsSecret } from "./redact.js";
 
 export type { ScanReason } from "./patterns.js";
@@ -20,7 +20,7 @@ export type ScanResult =
  */
 export type ScanPurpose = "memory" | "skill" | "context" | "recall";
 
-const patterns: readonly Pattern[] = [...sentencePatterns, ...commandPatterns, ...chinesePatterns];
+const patterns: readonly Pattern[] = [...sentencePatterns, ...commandPatterns, ...chinesePatterns, ...standingOrders, ...chineseOrders];
 
 /**
  * Judges a text. Pure, linear in its length for ordinary text; the same text always gives the same first reason.
@@ -57,14 +57,9 @@ function firstReason(text: string, purpose: ScanPurpose): ScanReason | undefined
   const forms = normalForms(text);
   for (const { reason, on, match } of patterns) {
     if (reason === "standing-order" && purpose !== "memory") continue;
-    if (readings(forms, on).some((form) => match.test(form))) return reason;
+    if (forms[on].some((form) => match.test(form))) return reason;
   }
   return undefined;
-}
-
-function readings(forms: NormalForms, on: Pattern["on"]): readonly string[] {
-  if (on === "words") return forms.words;
-  return [on === "code" ? forms.code : forms.squeezed];
 }
 
 function decodedReason(text: string, purpose: ScanPurpose): ScanReason | undefined {
