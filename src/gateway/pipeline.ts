@@ -1,0 +1,265 @@
+/**
+ * The story of a message on one screen: stored, then gated, then a command or a lane. Every stored event ends with a
+ * disposition; within one chat events are handled in the order they were stored.
+ */
+import { GatewayError, errorText } from "../domain/errors.js";
+import { accountKey, isGroup, originOf, sessionKey, spaceChatId, type GroupScope, type Speaker } from "../domain/identity.js";
+import type { ButtonPress, ChatChange, InboundEdit, InboundEvent, InboundMessage } from "../domain/message.js";
+import type { Clock, Logger } from "../ports/runtime.js";
+import type { Access, ChatRow, Disposition, Inbox, InboxRow, Sessions, SettleOptions, Turns } from "../ports/stores.js";
+import { languageOf, text, type Language } from "../words/catalogue.js";
+import type { Act, ActJoiner, Place } from "./acts.js";
+import type { Channels } from "./channels.js";
+import type { ChatChanges } from "./chat-changes.js";
+import { commandContext, type CommandRunner } from "./commands.js";
+import type { Gate } from "./gate.js";
+import type { Lanes } from "./lanes.js";
+import type { Replies } from "./replies.js";
+
+export interface PipelineDeps {
+  readonly inbox: Inbox;
+  readonly access: Access;
+  readonly sessions: Sessions;
+  readonly turns: Turns;
+  /** Required: there is no way past it. */
+  readonly gate: Gate;
+  readonly commands: CommandRunner;
+  readonly changes: ChatChanges;
+  readonly joiner: ActJoiner;
+  readonly lanes: Lanes;
+  readonly channels: Channels;
+  readonly replies: Replies;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly language: Language | "auto";
+  readonly groupScope: GroupScope;
+  readonly perPersonPer10Min: number;
+  /** A button of ours was pressed by an admitted speaker; returns a short text for the client. */
+  readonly onButton: (press: ButtonPress, speaker: Speaker) => Promise<string | undefined>;
+}
+
+/** The events of one chat that are being handled, in order. */
+interface Chain {
+  tail: Promise<unknown>;
+  open: number;
+  /** Lanes that wait until everything that came in together has been looked at. */
+  readonly paused: Set<string>;
+}
+
+const tooOldMs = 86_400_000;
+const tenMinutesMs = 600_000;
+/** Turns in a row that other bots may cause in one chat. */
+const botHops = 4;
+const urgentWaitMs = 250;
+const maxRemembered = 10_000;
+
+export class Pipeline {
+  readonly #deps: PipelineDeps;
+  readonly #chains = new Map<string, Chain>();
+  readonly #oldTold = new Set<string>();
+  readonly #hops = new Map<string, number>();
+
+  constructor(deps: PipelineDeps) {
+    this.#deps = deps;
+  }
+
+  /** Stores events; resolves when they are on disk. What follows runs on its own. */
+  async receive(events: readonly InboundEvent[]): Promise<void> {
+    for (const row of await this.#deps.inbox.accept(events)) this.#enqueue(row);
+  }
+
+  /** Takes up what the last process left, then lets the lanes start. Adapters may already deliver. */
+  async recover(): Promise<void> {
+    for (const row of await this.#deps.inbox.open()) this.#enqueue(row);
+    await this.idle();
+    this.#deps.lanes.release();
+  }
+
+  /** Resolves when nothing is between inbox and lanes. */
+  async idle(): Promise<void> {
+    while (this.#chains.size > 0) await Promise.all([...this.#chains.values()].map((chain) => chain.tail));
+  }
+
+  #enqueue(row: InboxRow): void {
+    const { event } = row;
+    const key = chainKey(event);
+    const chain = this.#chains.get(key) ?? { tail: Promise.resolve(), open: 0, paused: new Set<string>() };
+    this.#chains.set(key, chain);
+    chain.open += 1;
+    const before = chain.tail;
+    const urgent = event.kind === "message" && event.command !== undefined && this.#deps.commands.isUrgent(event.command.name);
+    const turnCame = urgent ? Promise.race([before, new Promise<void>((resolve) => this.#deps.clock.after(urgentWaitMs, resolve))]) : before;
+    const own = turnCame
+      .then(() => this.#handle(row))
+      .finally(() => {
+        chain.open -= 1;
+        if (chain.open > 0) return;
+        this.#chains.delete(key);
+        for (const lane of chain.paused) this.#deps.lanes.unpause(lane);
+      });
+    chain.tail = Promise.all([before, own]);
+  }
+
+  async #handle(row: InboxRow): Promise<void> {
+    try {
+      const { event } = row;
+      if (event.kind === "edit") await this.#edit(row, event);
+      else if (event.kind === "chat") await this.#change(row, event);
+      else if (event.kind === "button") await this.#button(row, event);
+      else await this.#message(row, event);
+    } catch (error) {
+      this.#deps.logger.error({ id: row.id, error: errorText(error) }, "an event could not be handled");
+      // A store that is only busy leaves the row open for the next start; anything else ends it visibly.
+      if (error instanceof GatewayError && error.retryable) return;
+      await this.#settle(row, "failed", { reason: errorText(error) }).catch((failure: unknown) => {
+        this.#deps.logger.error({ id: row.id, error: errorText(failure) }, "and its disposition could not be stored");
+      });
+    }
+  }
+
+  async #message(row: InboxRow, event: InboundMessage): Promise<void> {
+    const { access, gate, lanes, joiner, inbox } = this.#deps;
+    if (event.ignore === "own" || event.ignore === "unreadable") return this.#settle(row, event.ignore, { dropText: event.ignore === "own" });
+    if (event.account.isBot && !gate.knowsBot(accountKey(event.platform, event.account.id))) return this.#settle(row, "bot", { dropText: true });
+    const account = await access.ensureAccount(event.platform, event.account, this.#deps.clock.now());
+    const chat = await access.noteChat(event.platform, event.chat, this.#deps.clock.now());
+    const place = this.#place(event, account.personId, chat);
+    if (!(await this.#addressed(event, place))) return this.#settle(row, "not-addressed", { dropText: !gate.chatAdmitted(event, chat) });
+    const language = languageOf(this.#deps.language, [event.text]);
+    const verdict = gate.decide(event, account, chat);
+    if (!verdict.admit) {
+      const outbox = await this.#deps.changes.offer(event, verdict.offer, language);
+      return this.#settle(row, "not-admitted", { reason: verdict.reason, dropText: true, outbox });
+    }
+    const { speaker } = verdict;
+    if (chat.unreachable !== undefined) await access.markChat(event.platform, event.chat.id, undefined);
+    if (event.account.isBot && !this.#hop(event)) return this.#settle(row, "bot", { reason: "too many turns in a row between bots" });
+    if (!event.account.isBot) this.#hops.delete(hopKey(event));
+    if (event.command !== undefined) return this.#command(row, event, speaker, place, language);
+    if (this.#deps.clock.now() - event.at > tooOldMs) return this.#tooOld(row, event, language);
+    if (!(await this.#writable(event))) return this.#settle(row, "refused", { reason: "nobody can write there now" });
+    if (await this.#tooMany(speaker)) {
+      return this.#settle(row, "refused", {
+        reason: "too many turns", outbox: this.#deps.replies.rows(event.route, text(language, "turns.too-many", { minutes: 10 })),
+      });
+    }
+    await inbox.wait([row.id]);
+    const act: Act = { inboxIds: [row.id], messages: [event], speaker, place, receivedAt: row.receivedAt };
+    const chain = this.#chains.get(chainKey(event));
+    if (chain !== undefined && chain.open > 1) {
+      // More of this chat came in together: what waited is answered in one turn.
+      chain.paused.add(place.key);
+      lanes.pause(place.key);
+    }
+    joiner.add(act);
+  }
+
+  async #command(row: InboxRow, event: InboundMessage, speaker: Speaker, place: Place, language: Language): Promise<void> {
+    const form = this.#deps.channels.get(event.platform)?.adapter.capabilities.commandForm ?? "/{command}";
+    const context = commandContext(event, speaker, place, language, form);
+    if (context === undefined) return;
+    const reply = await this.#deps.commands.run(context);
+    if (reply.turnText !== undefined) {
+      const { command: _command, ...rest } = event;
+      await this.#deps.inbox.wait([row.id]);
+      this.#deps.lanes.submit({
+        inboxIds: [row.id], messages: [{ ...rest, text: reply.turnText }], speaker, place, receivedAt: row.receivedAt,
+      });
+      return;
+    }
+    await this.#settle(row, "command", { reason: context.name, outbox: this.#deps.replies.rows(event.route, reply.markdown, "command", reply.buttons) });
+  }
+
+  async #edit(row: InboxRow, event: InboundEdit): Promise<void> {
+    const replaced = await this.#deps.inbox.replaceText(event.originalKey, event.text);
+    if (replaced) {
+      this.#deps.joiner.replaceText(event.originalKey, event.text);
+      this.#deps.lanes.replaceText(event.originalKey, event.text);
+    }
+    await this.#settle(row, "edit", { reason: replaced ? "replaced a waiting message" : "too late", dropText: true });
+  }
+
+  async #change(row: InboxRow, event: ChatChange): Promise<void> {
+    const outbox = await this.#deps.changes.apply(event, languageOf(this.#deps.language, []));
+    await this.#settle(row, "chat", { reason: event.change.type, outbox });
+  }
+
+  async #button(row: InboxRow, event: ButtonPress): Promise<void> {
+    const { access, gate, channels, clock } = this.#deps;
+    const account = await access.ensureAccount(event.platform, event.account, clock.now());
+    const chat = await access.noteChat(event.platform, event.chat, clock.now());
+    const verdict = gate.decide(event, account, chat);
+    const answer = verdict.admit
+      ? await this.#deps.onButton(event, verdict.speaker)
+      : text(languageOf(this.#deps.language, []), "access.operators-only");
+    await this.#settle(row, verdict.admit ? "button" : "not-admitted", verdict.admit ? {} : { reason: verdict.reason });
+    await channels.get(event.platform)?.adapter.acknowledge(event, answer);
+  }
+
+  async #tooOld(row: InboxRow, event: InboundMessage, language: Language): Promise<void> {
+    const place = `${event.platform}|${event.chat.id}`;
+    const told = this.#oldTold.has(place);
+    remember(this.#oldTold, place);
+    const outbox = told ? [] : this.#deps.replies.rows(event.route, text(language, "turn.old-skipped", { count: 1 }), "notice");
+    await this.#settle(row, "expired", { reason: "older than 24 hours", outbox });
+  }
+
+  #place(event: InboundMessage, personId: string, chat: ChatRow & { readonly spaceId: string }): Place {
+    const group = isGroup(event.chat.kind);
+    const where = {
+      platform: event.platform, chat: event.chat, accountId: event.account.id,
+      ...(event.threadId === undefined ? {} : { threadId: event.threadId }),
+    };
+    return {
+      key: sessionKey(where, this.#deps.groupScope),
+      spaceId: group ? chat.spaceId : personId,
+      spaceKind: group ? "group" : "person",
+      origin: originOf(where),
+    };
+  }
+
+  /** By the platform's rules, or because the bot takes part in this thread. */
+  async #addressed(event: InboundMessage, place: Place): Promise<boolean> {
+    if (!isGroup(event.chat.kind) || event.addressed !== undefined) return true;
+    const inThread = event.chat.kind === "thread" || event.threadId !== undefined;
+    const follows = this.#deps.channels.get(event.platform)?.adapter.capabilities.followsThreads ?? false;
+    if (!inThread || !follows || event.account.isBot) return false;
+    return (await this.#deps.sessions.active(place.key)) !== undefined;
+  }
+
+  async #writable(event: InboundMessage): Promise<boolean> {
+    if (event.chat.kind !== "thread") return true;
+    return (await this.#deps.channels.get(event.platform)?.adapter.writable(event.chat, event.threadId)) ?? true;
+  }
+
+  async #tooMany(speaker: Speaker): Promise<boolean> {
+    const since = this.#deps.clock.now() - tenMinutesMs;
+    return (await this.#deps.turns.countSince({ personId: speaker.personId }, since)) >= this.#deps.perPersonPer10Min;
+  }
+
+  #hop(event: InboundMessage): boolean {
+    const key = hopKey(event);
+    const hops = (this.#hops.get(key) ?? 0) + 1;
+    this.#hops.set(key, hops);
+    if (this.#hops.size > maxRemembered) this.#hops.clear();
+    return hops <= botHops;
+  }
+
+  async #settle(row: InboxRow, disposition: Disposition, options: SettleOptions = {}): Promise<void> {
+    await this.#deps.inbox.settle([row.id], disposition, options);
+    if ((options.outbox?.length ?? 0) > 0) this.#deps.replies.wake();
+  }
+}
+
+function chainKey(event: InboundEvent): string {
+  return `${event.platform}|${event.chat.id}|${event.threadId ?? ""}`;
+}
+
+function hopKey(event: InboundMessage): string {
+  return `${event.platform}|${spaceChatId(event.chat)}`;
+}
+
+function remember(set: Set<string>, value: string): void {
+  if (set.size >= maxRemembered) set.clear();
+  set.add(value);
+}

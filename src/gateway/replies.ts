@@ -1,0 +1,41 @@
+/** The program's own words to a person, as outbox rows rendered for the platform they go to. */
+import type { Button, Route } from "../domain/message.js";
+import type { NewOutbox, Outbox } from "../ports/stores.js";
+import type { Channels } from "./channels.js";
+
+export class Replies {
+  readonly #channels: Channels;
+  readonly #outbox: Outbox;
+  readonly #wake: () => void;
+
+  constructor(deps: { readonly channels: Channels; readonly outbox: Outbox; readonly wake: () => void }) {
+    this.#channels = deps.channels;
+    this.#outbox = deps.outbox;
+    this.#wake = deps.wake;
+  }
+
+  /** Rows to store in the transaction that makes them necessary; buttons go under the last part. */
+  rows(route: Route, markdown: string, kind: NewOutbox["kind"] = "command", buttons?: readonly Button[]): NewOutbox[] {
+    const adapter = this.#channels.get(route.platform)?.adapter;
+    if (adapter === undefined) return [];
+    const { replyTo: _replyTo, ...rest } = route;
+    const parts = adapter.render(markdown);
+    return parts.map((part, index) => ({
+      kind,
+      route: index === 0 ? route : rest,
+      part,
+      ...(buttons !== undefined && index === parts.length - 1 ? { buttons } : {}),
+    }));
+  }
+
+  /** Stores rows on their own and sends them. */
+  async say(route: Route, markdown: string, kind: NewOutbox["kind"] = "notice"): Promise<void> {
+    await this.#outbox.add(this.rows(route, markdown, kind));
+    this.#wake();
+  }
+
+  /** Something was stored that is to be sent. */
+  wake(): void {
+    this.#wake();
+  }
+}

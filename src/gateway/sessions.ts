@@ -1,0 +1,83 @@
+/**
+ * Finds, creates and ends sessions; the prompt is frozen when one begins and rebuilt only in the cases listed here.
+ * What goes into the prompt is not known here: `freeze` is given by the composition root.
+ */
+import type { NewIntent } from "../domain/job.js";
+import type { Route } from "../domain/message.js";
+import type { Speaker } from "../domain/identity.js";
+import type { Clock, Ids, Logger } from "../ports/runtime.js";
+import type { Frozen, Session, Sessions } from "../ports/stores.js";
+import type { Act } from "./acts.js";
+import { withoutReply } from "./routes.js";
+
+export interface SessionBookDeps {
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  /** Builds system text, tool schemas and model id for a session that begins or is rebuilt. */
+  readonly freeze: (session: Session) => Promise<Omit<Frozen, "at">>;
+  /** Version of the prompt's own texts; a change rebuilds every session at its next turn. */
+  readonly promptVersion: number;
+  /** The configured model's id; a change rebuilds. */
+  readonly model: string;
+  /** After this idle time the provider's cache is cold, so a new snapshot costs nothing. 0 = never. */
+  readonly promptCacheMs: number;
+  /** Intents that a session's end or rebuild makes necessary (flush). */
+  readonly onEnd: (session: Session, reason: string) => Promise<readonly NewIntent[]>;
+}
+
+export class SessionBook {
+  readonly #deps: SessionBookDeps;
+
+  constructor(deps: SessionBookDeps) {
+    this.#deps = deps;
+  }
+
+  /** The session an act belongs to, with a prompt that is valid for its next turn. */
+  async open(act: Act): Promise<Session & { readonly frozen: Frozen }> {
+    const { sessions, clock, ids } = this.#deps;
+    const { place, speaker } = act;
+    const found = await sessions.active(place.key);
+    const session = found ?? (await sessions.create(newSession(act, speaker, ids.next()), clock.now()));
+    const frozen = session.frozen;
+    if (frozen !== undefined && !this.#mustRebuild(session, frozen)) return { ...session, frozen };
+    const fresh: Frozen = { ...(await this.#deps.freeze(session)), at: clock.now() };
+    await sessions.freeze(session.id, fresh);
+    return { ...session, frozen: fresh, needsRebuild: false };
+  }
+
+  /** Ends the active session of a key. Undefined when there is none. */
+  async end(key: string, reason: string): Promise<Session | undefined> {
+    const session = await this.#deps.sessions.active(key);
+    if (session === undefined) return undefined;
+    const intents = await this.#deps.onEnd(session, reason);
+    await this.#deps.sessions.end(session.id, reason, this.#deps.clock.now(), intents);
+    return session;
+  }
+
+  #mustRebuild(session: Session, frozen: Frozen): boolean {
+    const { promptCacheMs, clock, promptVersion, model } = this.#deps;
+    if (session.needsRebuild || frozen.promptVersion !== promptVersion || frozen.model !== model) return true;
+    return promptCacheMs > 0 && clock.now() - Math.max(session.lastActiveAt, frozen.at) > promptCacheMs;
+  }
+}
+
+function newSession(act: Act, speaker: Speaker, id: string): Parameters<Sessions["create"]>[0] {
+  const message = act.messages.at(-1);
+  if (message === undefined) throw new RangeError("an act without a message");
+  const route: Route = withoutReply(message.route);
+  return {
+    id,
+    key: act.place.key,
+    spaceId: act.place.spaceId,
+    spaceKind: act.place.spaceKind,
+    ...(message.chat.kind === "dm" ? { personId: speaker.personId } : {}),
+    platform: message.platform,
+    chatId: message.chat.id,
+    chatKind: message.chat.kind,
+    ...(message.threadId === undefined ? {} : { threadId: message.threadId }),
+    origin: act.place.origin,
+    route,
+  };
+}

@@ -1,0 +1,106 @@
+/**
+ * How a turn ends: what is stored, what is said and what happens to its preview. Pure, one place for all endings.
+ * Whatever the person is shown is what the transcript holds, so the next request starts from the same facts.
+ */
+import type { AgentResult } from "../agent/agent.js";
+import type { ToolContext } from "../agent/tool.js";
+import { sealTranscript, type Entry } from "../domain/transcript.js";
+import type { ModelFailureClass } from "../ports/chat-model.js";
+import type { Session, StoredEntry, TurnCommit, TurnRow } from "../ports/stores.js";
+import { text, type Language } from "../words/catalogue.js";
+import type { AbortReason } from "./running-turn.js";
+
+export interface Ending {
+  readonly outcome: TurnCommit["outcome"];
+  /** For the disposition and the log. */
+  readonly reason?: string;
+  /** What follows the user entry in the transcript, sealed. */
+  readonly entries: readonly Entry[];
+  /** Markdown for the person; empty when nothing is said. */
+  readonly reply: string;
+}
+
+export interface EndingInput {
+  readonly result: AgentResult | undefined;
+  /** Entries already in the journal, for an end without a result. */
+  readonly journal: readonly Entry[];
+  readonly abort: AbortReason | "exhausted" | undefined;
+  /** What a preview has shown; undefined when there is none to take over. */
+  readonly shown: string | undefined;
+  readonly language: Language;
+  /** How `/new` is written on this platform. */
+  readonly newCommand: string;
+}
+
+export function endingOf(input: EndingInput): Ending {
+  const { result, abort, language } = input;
+  if (abort === "exhausted") return failed(input, text(language, "turn.gave-up"), "gave up after three attempts");
+  if (abort === "timeout") return failed(input, text(language, "turn.timeout"), "deadline");
+  if (abort === "stopped" || abort === "interrupted") return cut(input, abort);
+  if (result === undefined) return failed(input, text(language, "turn.failed"), "the agent did not end");
+  if (result.outcome === "answer") return { outcome: "answered", entries: result.entries, reply: result.text };
+  if (result.outcome === "aborted") return cut(input, "stopped");
+  return failed(input, failureText(result.failure, language, input.newCommand), result.failure ?? "failed");
+}
+
+/** One sentence and a remedy for each class of model failure; never the server's own words. */
+export function failureText(failure: ModelFailureClass | undefined, language: Language, newCommand: string): string {
+  switch (failure) {
+    case "rate-limit":
+      return text(language, "turn.model-rate-limited", { seconds: 30 });
+    case "server":
+    case "network":
+    case "protocol":
+      return text(language, "turn.model-unreachable");
+    case "timeout":
+      return text(language, "turn.timeout");
+    case "auth":
+      return text(language, "turn.model-auth");
+    case "bad-request":
+      return text(language, "turn.model-refused");
+    case "too-long":
+      return text(language, "turn.too-long", { new: newCommand });
+    case "empty":
+      return text(language, "turn.model-empty");
+    case "aborted":
+    case undefined:
+      return text(language, "turn.failed");
+    default:
+      return failure satisfies never;
+  }
+}
+
+/** What the tools of a turn may know: who speaks, in which session, and what was said by whom. */
+export function toolContext(session: Session, turn: TurnRow, history: readonly StoredEntry[]): Omit<ToolContext, "callId" | "signal"> {
+  const mine = history.filter((stored) => stored.entry.role === "user" && stored.accountId === turn.speaker.accountId);
+  const quoted = history.filter((stored) => stored.entry.role === "tool").map((stored) => stored.text);
+  const unsaid = [turn.user.content.replace(turn.said, " ")];
+  return {
+    session: { id: session.id, spaceId: session.spaceId, spaceKind: session.spaceKind, isPrivate: session.isPrivate },
+    speaker: turn.speaker,
+    turn: { id: turn.id, claim: turn.claim },
+    origin: "turn",
+    said: [...mine.map((stored) => ({ sessionId: session.id, text: stored.text })), { sessionId: session.id, text: turn.said }],
+    untrusted: [...quoted, ...unsaid].filter((piece) => piece.trim() !== ""),
+  };
+}
+
+function failed(input: EndingInput, sentence: string, reason: string): Ending {
+  return { outcome: "failed", reason, entries: closed(input, sentence), reply: sentence };
+}
+
+/** Stopped or interrupted: what was shown stays, marked; an interrupted turn that showed nothing says nothing. */
+function cut(input: EndingInput, outcome: "stopped" | "interrupted"): Ending {
+  const mark = text(input.language, "turn.interrupted");
+  const shown = input.shown?.trim() ?? "";
+  const kept = shown === "" ? mark : `${shown}\n\n${mark}`;
+  return { outcome, reason: outcome, entries: closed(input, kept), reply: input.shown === undefined ? "" : kept };
+}
+
+/** The work done so far, sealed, and a last assistant message that says how it ended. */
+function closed(input: EndingInput, last: string): Entry[] {
+  const done = input.result?.entries ?? input.journal;
+  const work = [...sealTranscript(done)];
+  while (work.at(-1)?.role === "assistant" && (work.at(-1) as { toolCalls?: unknown }).toolCalls === undefined) work.pop();
+  return [...work, { role: "assistant", content: last }];
+}

@@ -1,0 +1,322 @@
+/**
+ * One turn: claim it, run the agent, then one commit of transcript, reply, counters and job intents. A turn that lost
+ * its claim (stopped, taken over) can neither post nor write: every step goes through the claim.
+ */
+import type { Agent, AgentResult } from "../agent/agent.js";
+import { GatewayError, errorText } from "../domain/errors.js";
+import { isGroup } from "../domain/identity.js";
+import type { Route } from "../domain/message.js";
+import { noUsage, sealTranscript, unknownOutcome, type Entry, type UserEntry } from "../domain/transcript.js";
+import type { Clock, Ids, Logger } from "../ports/runtime.js";
+import type { Frozen, NewOutbox, Outbox, Session, StoredEntry, TurnCommit, TurnRow, Turns, Sessions } from "../ports/stores.js";
+import { commandText, languageOf, text, type Language } from "../words/catalogue.js";
+import type { Channel, Channels } from "./channels.js";
+import { compose, type Composed } from "./compose.js";
+import { Preview } from "./preview.js";
+import type { AbortReason, RunningTurn } from "./running-turn.js";
+import type { SessionBook } from "./sessions.js";
+import { startSignOfLife } from "./sign-of-life.js";
+import { concat } from "./acts.js";
+import { endingOf, toolContext } from "./turn-ending.js";
+
+export interface TurnRunnerDeps {
+  readonly turns: Turns;
+  readonly sessions: Sessions;
+  readonly outbox: Outbox;
+  readonly book: SessionBook;
+  readonly agent: Agent;
+  readonly channels: Channels;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  readonly language: Language | "auto";
+  readonly timeZone: string;
+  readonly limits: {
+    readonly timeoutMs: number;
+    readonly maxIterations: number;
+    readonly toolResultChars: number;
+    readonly turnResultChars: number;
+    /** Earlier messages shown when the bot is called into a place it has not followed. */
+    readonly contextMessages: number;
+    readonly maxParts: number;
+  };
+  readonly progress: "off" | "line";
+  /** Denial text when the speaker's role may not use a tool. */
+  readonly permit: (tool: { readonly name: string }, turn: TurnRow, session: Session) => string | undefined;
+  /** Which reviews a committed turn has earned. */
+  readonly decide: (session: Session, turn: TurnRow) => TurnCommit["decide"];
+  /** Things to add to the last user message of this turn's requests only. */
+  readonly tail: (session: Session, turn: TurnRow) => Promise<string | undefined>;
+  /** After each commit that stored outbox rows or intents. */
+  readonly committed: () => void;
+}
+
+const maxAttempts = 3;
+const historyLimitMs = 5_000;
+/** How long an aborted agent may take to come back before the turn ends without it. */
+const abortGraceMs = 700;
+
+export class TurnRunner {
+  readonly #deps: TurnRunnerDeps;
+
+  constructor(deps: TurnRunnerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Runs a turn to its end. A fault of the store leaves it for the next start; it never rejects. */
+  async run(running: RunningTurn): Promise<void> {
+    const cancelDeadline = this.#deps.clock.after(this.#deps.limits.timeoutMs, () => running.abort("timeout"));
+    try {
+      await this.#run(running);
+    } catch (error) {
+      const outdated = error instanceof GatewayError && error.code === "turn.outdated";
+      const log = { key: running.key, error: errorText(error) };
+      if (outdated) this.#deps.logger.info(log, "a turn ended because it had lost its claim");
+      else {
+        this.#deps.logger.error(log, "a turn could not be finished; it is taken up again at the next start");
+        await this.#apologise(running);
+      }
+    } finally {
+      cancelDeadline();
+    }
+  }
+
+  async #run(running: RunningTurn): Promise<void> {
+    const { channels, book, sessions } = this.#deps;
+    const channel = channels.get(running.speaker.platform);
+    if (channel === undefined) throw new GatewayError("internal", "a turn for a platform that is not running");
+    const session = await book.open(running.act);
+    const history = await sessions.entries(session.id);
+    let turn = await this.#claim(running, session, history, channel);
+    if (turn.attempts > maxAttempts) {
+      await this.#end(running, turn, session, channel, undefined, undefined, "exhausted");
+      return;
+    }
+    const { route } = turn;
+    const endSign = startSignOfLife({
+      channel, route, clock: this.#deps.clock, logger: this.#deps.logger, maxMs: this.#deps.limits.timeoutMs,
+    });
+    const preview = this.#preview(turn, session, channel);
+    try {
+      for (;;) {
+        const result = await this.#ask(running, turn, session, history, preview);
+        if (running.reason === "shutdown") {
+          await preview.settle();
+          return;
+        }
+        const joined = running.takeJoined();
+        if (joined.length > 0 && running.reason === undefined) {
+          running.act = concat([running.act, ...joined]);
+          const more = await this.#compose(running, history, channel);
+          const user: UserEntry = { role: "user", content: more.content };
+          await this.#deps.turns.join(turn.id, turn.claim, { inboxIds: joined.flatMap((act) => act.inboxIds), user, said: more.said });
+          turn = { ...turn, user, said: more.said, inboxIds: [...running.act.inboxIds] };
+          continue;
+        }
+        running.close();
+        endSign();
+        await this.#end(running, turn, session, channel, preview, result, running.reason);
+        return;
+      }
+    } finally {
+      endSign();
+    }
+  }
+
+  async #claim(running: RunningTurn, session: Session, history: readonly StoredEntry[], channel: Channel): Promise<TurnRow> {
+    const { turns, ids, clock } = this.#deps;
+    if (running.recovered !== undefined) return turns.takeOver(running.recovered.id, true);
+    const composed = await this.#compose(running, history, channel);
+    const last = running.act.messages.at(-1);
+    if (last === undefined) throw new RangeError("a turn without a message");
+    return turns.begin(
+      {
+        id: ids.next(),
+        sessionId: session.id,
+        inboxIds: running.act.inboxIds,
+        speaker: running.speaker,
+        route: last.route,
+        user: { role: "user", content: composed.content },
+        said: composed.said,
+      },
+      clock.now(),
+    );
+  }
+
+  async #compose(running: RunningTurn, history: readonly StoredEntry[], channel: Channel): Promise<Composed> {
+    const { clock, timeZone, limits, logger } = this.#deps;
+    const { messages } = running.act;
+    const [first] = messages;
+    const previousAt = history.at(-1)?.at;
+    const base = { messages, previousAt, now: clock.now(), timeZone: messages.at(-1)?.timeZone ?? timeZone };
+    if (first === undefined || history.length > 0 || !isGroup(first.chat.kind) || limits.contextMessages === 0) return compose(base);
+    try {
+      const limited = new Promise<never>((_resolve, reject) => clock.after(historyLimitMs, () => reject(new Error("history took too long"))));
+      const call = channel.adapter.history(first.chat, first.threadId, first.messageId, limits.contextMessages);
+      return compose({ ...base, earlier: await Promise.race([call, limited]) });
+    } catch (error) {
+      logger.warn({ error: errorText(error) }, "earlier messages could not be read; the turn goes on without them");
+      return compose(base);
+    }
+  }
+
+  #preview(turn: TurnRow, session: Session, channel: Channel): Preview {
+    return new Preview({
+      channel,
+      route: turn.route,
+      chatKind: session.chatKind,
+      deliveryId: `p${turn.id}`.slice(0, 25),
+      clock: this.#deps.clock,
+      logger: this.#deps.logger,
+      record: (record) => this.#deps.turns.preview(turn.id, turn.claim, record),
+      ...(turn.preview === undefined ? {} : { existing: turn.preview }),
+    });
+  }
+
+  /** One run of the agent. An abort ends it within a moment even if something inside hangs. */
+  async #ask(
+    running: RunningTurn, turn: TurnRow, session: Session & { readonly frozen: Frozen }, history: readonly StoredEntry[], preview: Preview,
+  ): Promise<AgentResult | undefined> {
+    const { agent, turns, clock, limits } = this.#deps;
+    const signal = running.signal;
+    const journal = sealTranscript(await turns.journal(turn.id));
+    const tail = await this.#deps.tail(session, turn);
+    let shown = "";
+    const run = agent.run(
+      {
+        model: session.frozen.model,
+        system: session.frozen.system,
+        tools: session.frozen.tools,
+        history: history.map((stored) => stored.entry),
+        user: turn.user,
+        ...(tail === undefined ? {} : { tail }),
+        done: journal,
+        context: toolContext(session, turn, history),
+        limits,
+        hooks: {
+          onText: (piece) => {
+            shown += piece;
+            preview.show(shown);
+            if (preview.shown) running.lock();
+          },
+          onTextReset: () => {
+            shown = "";
+          },
+          beforeTools: async (entry) => {
+            running.lock();
+            await turns.assistant(turn.id, turn.claim, entry);
+            if (this.#deps.progress === "line") preview.show(`⏳ ${(entry.toolCalls ?? []).map((call) => call.name).join(", ")}`);
+          },
+          startCall: async (call, effect) => {
+            if (effect === "read") return "run";
+            const started = await turns.startCall(turn.id, turn.claim, call);
+            return started === "started" ? { result: unknownOutcome } : started;
+          },
+          finishCall: (call, result) => turns.finishCall(turn.id, turn.claim, call.id, result),
+          permit: (tool) => this.#deps.permit(tool, turn, session),
+          steer: () => this.#steer(running, turn),
+        },
+      },
+      signal,
+    );
+    return Promise.race([run, afterAbort(signal, clock)]);
+  }
+
+  async #steer(running: RunningTurn, turn: TurnRow): Promise<string | undefined> {
+    const acts = running.takeSteered();
+    if (acts.length === 0) return undefined;
+    const more = compose({
+      messages: acts.flatMap((act) => act.messages), previousAt: undefined, now: this.#deps.clock.now(), timeZone: this.#deps.timeZone,
+    });
+    await this.#deps.turns.join(turn.id, turn.claim, {
+      inboxIds: acts.flatMap((act) => act.inboxIds), user: turn.user, said: [turn.said, more.said].join("\n"),
+    });
+    running.act = concat([running.act, ...acts]);
+    return more.content;
+  }
+
+  async #end(
+    running: RunningTurn, turn: TurnRow, session: Session, channel: Channel, preview: Preview | undefined,
+    result: AgentResult | undefined, reason: AbortReason | "exhausted" | undefined,
+  ): Promise<void> {
+    const { turns, clock, outbox } = this.#deps;
+    const language = languageOf(this.#deps.language, [turn.said]);
+    const form = channel.adapter.capabilities.commandForm;
+    const takesOver = preview === undefined ? (turn.preview?.state === "shown" ? turn.preview.ref : undefined) : await preview.settle();
+    const ending = endingOf({
+      result,
+      journal: result === undefined ? await turns.journal(turn.id) : [],
+      abort: reason,
+      shown: takesOver === undefined ? undefined : (preview?.text ?? ""),
+      language,
+      newCommand: commandText(form, "new"),
+    });
+    const entries: readonly Entry[] = [turn.user, ...ending.entries];
+    const { platform, chatId, threadId } = turn.route;
+    const missed = ending.reply !== "" && (await outbox.hasUnknown(platform, chatId, threadId));
+    const reply = missed ? `${text(language, "delivery.maybe-lost", { again: commandText(form, "again") })}\n\n${ending.reply}` : ending.reply;
+    await turns.commit(
+      {
+        turnId: turn.id,
+        claim: turn.claim,
+        outcome: ending.outcome,
+        ...(ending.reason === undefined ? {} : { reason: ending.reason }),
+        entries,
+        outbox: replyRows(channel, turn, session, reply, takesOver),
+        inbox: running.act.inboxIds.map((id, index) => ({
+          id,
+          disposition: ending.outcome === "answered" ? (index === 0 ? "answered" : "joined") : ending.outcome === "failed" ? "failed" : "stopped",
+          ...(ending.reason === undefined ? {} : { reason: ending.reason }),
+        })),
+        usage: result?.usage ?? noUsage,
+        model: session.frozen?.model ?? "",
+        iterations: result?.iterations ?? 0,
+        counts: { memoryTurns: ending.outcome === "answered" ? 1 : 0, skillIterations: result?.toolIterations ?? 0 },
+        decide: this.#deps.decide(session, turn),
+        ...(missed ? { notesUnknown: true } : {}),
+      },
+      clock.now(),
+    );
+    this.#deps.committed();
+  }
+
+  /** The store refused the turn itself (disk full, locked for long): the person is told if anything can be written at all. */
+  async #apologise(running: RunningTurn): Promise<void> {
+    const route: Route | undefined = running.act.messages.at(-1)?.route;
+    const channel = this.#deps.channels.get(running.speaker.platform);
+    if (route === undefined || channel === undefined) return;
+    const language = languageOf(this.#deps.language, running.act.messages.map((message) => message.text));
+    const [part] = channel.adapter.render(text(language, "turn.failed"));
+    if (part === undefined) return;
+    try {
+      await channel.adapter.send(route, { kind: "part", part }, { deliveryId: this.#deps.ids.next(), signal: AbortSignal.timeout(10_000) });
+    } catch (error) {
+      this.#deps.logger.error({ error: errorText(error) }, "the person could not be told that the turn failed");
+    }
+  }
+}
+
+/** The reply as outbox rows: the first part takes the preview over, only it is a reply to the message. */
+function replyRows(
+  channel: Channel, turn: TurnRow, session: Session, reply: string, takesOver: NewOutbox["takesOver"],
+): NewOutbox[] {
+  const parts = channel.adapter.render(reply);
+  const { replyTo: _replyTo, ...rest } = turn.route;
+  return parts.map((part, index) => ({
+    kind: "reply",
+    route: index === 0 ? turn.route : rest,
+    part,
+    turnId: turn.id,
+    sessionId: session.id,
+    ...(index === 0 && takesOver !== undefined ? { takesOver } : {}),
+  }));
+}
+
+/** Resolves to undefined a moment after the abort, so that a hung tool or stream cannot hold the turn. */
+function afterAbort(signal: AbortSignal, clock: Clock): Promise<undefined> {
+  return new Promise((resolve) => {
+    const later = (): void => void clock.after(abortGraceMs, () => resolve(undefined));
+    if (signal.aborted) later();
+    else signal.addEventListener("abort", later, { once: true });
+  });
+}
