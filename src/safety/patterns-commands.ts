@@ -32,7 +32,7 @@ const exfiltration = [
   ...pattern(
     "exfiltration",
     "code",
-    `(?<![\\w-])${client}(?![\\w-])[^\\n]{0,240}?(?:${secretVariable}|${strongFile})`,
+    `(?<![\\w-])${client}(?![\\w-])[^\\n]{0,240}?(?:${secretVariable}|(?!\\.netrc\\b)${strongFile})`,
     `(?:${secretFile}|\\bprintenv\\b|\\benv)[^|;\\n]{0,80}\\|[^;\\n]{0,80}?\\b${client}\\b`,
     `\\b(?:curl|wget)\\b[^\\n]{0,200}?(?:-d ?@|--data(?:-binary|-raw|-urlencode)?[ =]"?'?@|-f \\S{0,80}=@|--form[ =]\\S{0,80}=@|--post-file|--upload-file|--body-file| -t \\S{0,80}(?:/|\\.)\\S{0,80})`,
     `!\\[[^\\]]*\\]\\(https?://[^)]*(?:\\{|\\$|<|\\[)[^)]*\\)`,
@@ -52,11 +52,12 @@ const exfiltration = [
 const credentialReads = pattern(
   "credential-read",
   "code",
-  `(?<![\\w-])${reader}(?: -\\w+)*(?: "?'?\\S{0,80}[^\\s.\\w])? ?"?'?(?:\\./)?${secretFile}`,
+  `(?<![\\w-])${reader}(?: -[\\w-]+(?: \\d+)?)*(?: "?'?\\S{0,80}[^\\s.\\w])? ?"?'?(?:\\./)?${secretFile}`,
   `(?:readfile(?:sync)?|read_text|open|file_get_contents|slurp|load_file|fs\\.read\\w*)\\(? ?["'\`(]+[^"'\`)]*${secretFile}`,
   `${notDenied}\\b(?:read|open|print|show|display|dump|output|reveal|paste|extract|copy|fetch|view|look at|get|grab|steal|collect|send|upload|post|share|quote)\\b[^.;]{0,40}?${strongFile}`,
   `${notDenied}\\b(?:print|dump|output|reveal|paste|extract|grab|steal|collect|send|upload|post|quote|show|read out|display)\\b(?:(?!\\.(?: |$)|;).){0,40}?${weakFile}`,
   `(?:read|open|print|show|dump)\\b.{0,20}\\bcontents? of\\b.{0,20}${secretFile}`,
+  `\\b(?:tar|zip|7z|scp -r|cp -[ar]+)\\b(?![^\\n]{0,120}exclude)[^|;\\n]{0,80}(?:~|\\$home|/root|/home/\\w+|/)/?\\.(?:ssh|aws|gnupg|kube)\\b`,
   `\\b(?:security find-(?:generic|internet)-password|cmdkey /list|mimikatz|lsadump|hashdump|secretsdump|gpg --export-secret-keys)\\b`,
 );
 
@@ -95,6 +96,7 @@ const persistence = [
     "code",
     `(?:>>?|\\btee(?: -a)?) ?"?'?\\S{0,80}${startFile}`,
     `${notDenied}\\b(?:add|append|write|insert|put|echo|inject|place|drop)\\b(?:(?!\\. ).){0,160}?\\b(?:to|into|in|inside|at the end of)\\b (?:the |your |my |a |his |her |file )?\\S{0,80}${startFile}`,
+    `${notDenied}\\b(?:modify|edit|change|alter|patch|extend)\\b(?:(?!\\. ).){0,30}(?:${startFile}|\\bcrontab\\b)(?:(?!\\. ).){0,60}\\b(?:downloads?|curl|wget|launch(?:es)?|executes?|loads? the|payload|agent)\\b`,
     "\\| ?crontab(?: -u \\S{1,120})? -|\\bcrontab (?:-u \\S{1,120} )?(?:/|<|-e\\b)\\S{0,80}.{0,40}(?:\\* \\*|@reboot)|\\(crontab -l|echo [^\\n]{0,160}\\| ?(?:sudo )?(?:crontab|tee \\S{0,80}cron)|\\bcrontab -r\\b",
     "@reboot \\S{1,120}|\\bschtasks(?:\\.exe)? /create|\\breg(?:\\.exe)? add [^\\n]{0,120}\\\\run\\b|\\bnew-scheduledtask|\\bregister-scheduledtask|\\blaunchctl (?:load|bootstrap|submit)\\b|\\bat now ?\\+|\\bsystemctl (?:--user )?enable (?:--now )?\\S{0,80}(?:/tmp|update-helper|backdoor|agent-keep)",
     "\\* \\* \\* \\* \\* [^\\n]{0,120}(?:curl|wget|nc|bash -c|python -c|/tmp/|\\| ?(?:ba)?sh)",
