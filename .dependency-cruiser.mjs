@@ -48,10 +48,11 @@ const homes = {
   "@hono/": "^src/app/http",
   "@modelcontextprotocol/": "^src/mcp/",
   "markdown-it": "^src/text/",
+  "markdown-it-cjk-friendly": "^src/text/",
   yaml: "^(config/load[.]ts$|src/skills/|src/cli/)",
   commander: "^src/cli/",
   "@clack/": "^src/cli/",
-  zod: "^(config|src)/",
+  zod: "^(config|src|adapters)/",
 };
 
 const packagePath = (name) => `(^|/)node_modules/(@types/)?${name.replace(/[.]/g, "[.]")}${name.endsWith("/") ? "" : "(/|$)"}`;
@@ -160,7 +161,7 @@ export default {
   ],
   options: {
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "(^|/)dist/" },
+    exclude: { path: "^dist/" },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.json" },
     preserveSymlinks: true,
