@@ -103,7 +103,7 @@ export interface NormalForms {
   readonly squeezed: readonly string[];
 }
 
-/** Stands in the squeezed form where an English sentence plainly ends and the next one begins. */
+/** Stands in the squeezed form where a sentence plainly ends and the next one begins. */
 const sentenceEnd = "\u{E000}";
 
 /** Text to its matching forms. Pure; the cost is linear in the length. */
@@ -116,7 +116,9 @@ export function normalForms(text: string): NormalForms {
   const letters = joinLetters(
     unbroken.replaceAll(/[0-9@$]/gu, (mark, at: number) => (besideLetter(unbroken, at) ? (leet.get(mark) ?? mark) : mark)),
   );
-  const ended = fold(text.replaceAll(/(?<=\p{Ll}{2})[.!?]\s+(?=\p{Lu}\p{Ll})/gu, sentenceEnd));
+  const ended = fold(
+    text.replaceAll(/(?<=\p{Ll}{2})[.!?]\s+(?=\p{Lu}\p{Ll})|[。！？]|\n[^\S\n]*\n/gu, sentenceEnd),
+  );
   return {
     code: distinct([unbroken, unescaped].map((form) => form.replaceAll(/\s+/gu, " ").trim())),
     lines: distinct([unbroken, unescaped].map((form) => form.replaceAll(/[^\S\n]+/gu, " ").replaceAll(/ ?\n ?/gu, "\n").trim())),
