@@ -103,7 +103,7 @@ export interface NormalForms {
   readonly squeezed: readonly string[];
 }
 
-/** Stands in the squeezed form where a sentence plainly ends and the next one begins. */
+/** Marks where a sentence plainly ends and the next one begins; a line break in the squeezed form, which no pattern crosses. */
 const sentenceEnd = "\u{E000}";
 
 /** Text to its matching forms. Pure; the cost is linear in the length. */
@@ -123,7 +123,7 @@ export function normalForms(text: string): NormalForms {
     code: distinct([unbroken, unescaped].map((form) => form.replaceAll(/\s+/gu, " ").trim())),
     lines: distinct([unbroken, unescaped].map((form) => form.replaceAll(/[^\S\n]+/gu, " ").replaceAll(/ ?\n ?/gu, "\n").trim())),
     words: distinct([joined, glued, letters].map(wordForm)),
-    squeezed: [ended.replaceAll(/[^\p{L}\p{N}\u{E000}]+/gu, "")],
+    squeezed: [ended.replaceAll(/[^\p{L}\p{N}\u{E000}]+/gu, "").replaceAll(sentenceEnd, "\n")],
   };
 }
 
