@@ -2,7 +2,7 @@
  * A strict emulator of the Telegram Bot API on 127.0.0.1, with an in-process control side: people act through `inject`
  * and the shorthands, and what the chats show is read from `sent`. Real clients talk to `url`.
  */
-import { ApiError, World, type Room, type Stored, type TgChat, type TgEntity, type TgMessage, type TgUpdate, type TgUser } from "./model.js";
+import { ApiError, World, type Room, type Stored, type TgEntity, type TgMessage, type TgUpdate, type TgUser } from "./model.js";
 import { detect } from "./markup.js";
 import { BotApiServer, type FaultPlan, type FloodLimits, type SeenCall } from "./server.js";
 import { UpdateQueue } from "./updates.js";

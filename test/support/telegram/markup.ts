@@ -21,7 +21,7 @@ export function format(raw: unknown, mode: unknown, given: unknown, limit: numbe
     throw bad(`message ${what} is empty`);
   }
   if (Buffer.byteLength(raw) > 32 * 1024) throw bad("message is too long");
-  if (!raw.isWellFormed()) throw bad("strings must be encoded in UTF-8");
+  if (/\p{Surrogate}/u.test(raw)) throw bad("strings must be encoded in UTF-8");
   let formatted: Formatted;
   if (mode === undefined || mode === "") formatted = { text: raw, entities: checkEntities(raw, given) };
   else if (/^html$/i.test(String(mode))) formatted = parseHtml(raw);
