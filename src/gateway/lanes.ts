@@ -111,17 +111,18 @@ export class Lanes {
     return { stopped, dropped };
   }
 
-  busy(key: string): boolean {
+  state(key: string): { readonly runningSince: number | undefined; readonly waiting: number } {
     const lane = this.#lanes.get(key);
-    return lane?.running !== undefined || (lane?.waiting.length ?? 0) > 0;
+    return { runningSince: lane?.running?.startedAt, waiting: lane?.waiting.reduce((sum, act) => sum + act.inboxIds.length, 0) ?? 0 };
   }
 
-  /** Keys of busy lanes with a given speaker, for `/stop` typed outside the thread. */
-  keysOf(speaker: { readonly platform: string; readonly accountId: string }): string[] {
+  /** Keys of this chat's threads that are busy with the speaker, for `/stop` typed outside of them. */
+  keysUnder(key: string, speaker: { readonly platform: string; readonly accountId: string }): string[] {
     const same = (other: Act["speaker"]): boolean => other.platform === speaker.platform && other.accountId === speaker.accountId;
     return [...this.#lanes]
+      .filter(([candidate]) => candidate.startsWith(`${key}/`))
       .filter(([, lane]) => (lane.running !== undefined && same(lane.running.speaker)) || lane.waiting.some((act) => same(act.speaker)))
-      .map(([key]) => key);
+      .map(([candidate]) => candidate);
   }
 
   replaceText(messageKey: string, text: string): void {

@@ -16,6 +16,7 @@ export class RunningTurn {
   readonly speaker: Speaker;
   /** A turn that an earlier process began. */
   readonly recovered: TurnRow | undefined;
+  readonly startedAt: number;
   readonly ended: Promise<void>;
   act: Act;
   #controller = new AbortController();
@@ -33,6 +34,7 @@ export class RunningTurn {
     this.key = start.act.place.key;
     this.speaker = start.act.speaker;
     this.recovered = start.recovered;
+    this.startedAt = start.now;
     this.#lastAt = start.now;
     if (start.recovered !== undefined) this.#locked = true;
     this.ended = new Promise((resolve) => {

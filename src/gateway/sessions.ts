@@ -2,6 +2,7 @@
  * Finds, creates and ends sessions; the prompt is frozen when one begins and rebuilt only in the cases listed here.
  * What goes into the prompt is not known here: `freeze` is given by the composition root.
  */
+import { GatewayError } from "../domain/errors.js";
 import type { NewIntent } from "../domain/job.js";
 import type { Route } from "../domain/message.js";
 import type { Speaker } from "../domain/identity.js";
@@ -47,13 +48,23 @@ export class SessionBook {
     return { ...session, frozen: fresh, needsRebuild: false };
   }
 
-  /** Ends the active session of a key. Undefined when there is none. */
-  async end(key: string, reason: string): Promise<Session | undefined> {
+  /** Ends the active session of a key. Undefined when there is none; `flushes` when a job saves what it taught. */
+  async end(key: string, reason: string): Promise<{ readonly session: Session; readonly flushes: boolean } | undefined> {
     const session = await this.#deps.sessions.active(key);
     if (session === undefined) return undefined;
     const intents = await this.#deps.onEnd(session, reason);
     await this.#deps.sessions.end(session.id, reason, this.#deps.clock.now(), intents);
-    return session;
+    return { session, flushes: intents.length > 0 };
+  }
+
+  /** The session of a turn that an earlier process began. */
+  async reopen(id: string): Promise<Session & { readonly frozen: Frozen }> {
+    const session = await this.#deps.sessions.byId(id);
+    if (session === undefined) throw new GatewayError("turn.not-found", `session ${id} is gone`);
+    if (session.frozen !== undefined) return { ...session, frozen: session.frozen };
+    const fresh: Frozen = { ...(await this.#deps.freeze(session)), at: this.#deps.clock.now() };
+    await this.#deps.sessions.freeze(id, fresh);
+    return { ...session, frozen: fresh };
   }
 
   #mustRebuild(session: Session, frozen: Frozen): boolean {

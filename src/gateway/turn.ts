@@ -85,7 +85,7 @@ export class TurnRunner {
     const { channels, book, sessions } = this.#deps;
     const channel = channels.get(running.speaker.platform);
     if (channel === undefined) throw new GatewayError("internal", "a turn for a platform that is not running");
-    const session = await book.open(running.act);
+    const session = running.recovered === undefined ? await book.open(running.act) : await book.reopen(running.recovered.sessionId);
     const history = await sessions.entries(session.id);
     let turn = await this.#claim(running, session, history, channel);
     if (turn.attempts > maxAttempts) {
