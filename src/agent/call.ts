@@ -42,12 +42,7 @@ function refused(tool: Tool, error: string): { readonly ok: false; readonly erro
 }
 
 /** Runs the tool once. Never rejects; resolves at the abort at the latest. */
-export async function runCall(
-  tool: Tool,
-  input: unknown,
-  context: ToolContext,
-  redact: (text: string) => string,
-): Promise<CallOutcome> {
+export async function runCall(tool: Tool, input: unknown, context: ToolContext, redact: (text: string) => string): Promise<CallOutcome> {
   const { signal } = context;
   if (signal.aborted) return notRun;
   let onAbort: () => void = () => undefined;

@@ -24,8 +24,7 @@ const endAfter = 5;
 /** Iterations in a row in which every call failed. */
 const maxFailedIterations = 8;
 
-const concludeNote =
-  "[No more tools will run in this turn. Answer the person now with what you have, and say what could not be finished.]";
+const concludeNote = "[No more tools will run in this turn. Answer the person now with what you have, and say what could not be finished.]";
 
 interface Prepared {
   readonly call: ToolCall;
@@ -87,7 +86,13 @@ export class Loop {
   async #call(): Promise<ModelResult> {
     const { model, system, tools, history, user, tail, hooks } = this.#request;
     const entries = modelEntries({ history, user, entries: this.#entries, ...(tail === undefined ? {} : { tail }) });
-    let result: ModelResult = { ok: false, failure: "protocol", detail: "no result", partialText: "", usage: noUsage } satisfies ModelFailure;
+    let result: ModelResult = {
+      ok: false,
+      failure: "protocol",
+      detail: "no result",
+      partialText: "",
+      usage: noUsage,
+    } satisfies ModelFailure;
     this.#partialText = "";
     for await (const event of this.#deps.model.complete({ model, system, tools, entries }, this.#signal)) {
       if (event.type === "result") result = event.result;
@@ -136,7 +141,7 @@ export class Loop {
   /** Runs the calls in order; neighbours that only read run together. Returns how many failed. */
   async #runCalls(calls: readonly Prepared[]): Promise<number> {
     let failed = 0;
-    for (let at = 0; at < calls.length; ) {
+    for (let at = 0; at < calls.length;) {
       let end = at + 1;
       if (onlyReads(calls[at])) while (end < calls.length && end - at < parallelReads && onlyReads(calls[end])) end += 1;
       failed += await this.#runGroup(calls.slice(at, end));

@@ -17,18 +17,11 @@ export class CallWatch {
   #cancelIdle: () => void = () => undefined;
   #stopped: Stopped | undefined;
 
-  constructor(options: {
-    readonly clock: Clock;
-    readonly signal: AbortSignal;
-    readonly idleMs: number;
-    readonly totalMs: number;
-  }) {
+  constructor(options: { readonly clock: Clock; readonly signal: AbortSignal; readonly idleMs: number; readonly totalMs: number }) {
     this.#clock = options.clock;
     this.#outer = options.signal;
     this.#idleMs = options.idleMs;
-    this.#stop = new Promise((resolve) =>
-      this.signal.addEventListener("abort", () => resolve("stopped"), { once: true }),
-    );
+    this.#stop = new Promise((resolve) => this.signal.addEventListener("abort", () => resolve("stopped"), { once: true }));
     this.#onAbort = () => this.#end("aborted");
     this.#outer.addEventListener("abort", this.#onAbort, { once: true });
     this.#cancelTotal = this.#clock.after(options.totalMs, () => this.#end("too-slow"));
@@ -50,8 +43,7 @@ export class CallWatch {
   alive(idleMs: number = this.#idleMs): void {
     this.#idleMs = idleMs;
     this.#cancelIdle();
-    if (this.#stopped === undefined)
-      this.#cancelIdle = this.#clock.after(idleMs, () => this.#end("idle"));
+    if (this.#stopped === undefined) this.#cancelIdle = this.#clock.after(idleMs, () => this.#end("idle"));
   }
 
   /** The promise's value, or "stopped" at once when the call was ended; never waits for a library that ignores the abort. */

@@ -29,46 +29,42 @@ interface ErrorLike {
 
 const tooLong =
   /context.{0,12}(length|window|size)|maximum context|prompt is too long|too many (input )?tokens|input is too long|exceeds the (available|model)/i;
-const optionalFields: readonly OptionalField[] = [
-  "stream_options",
-  "max_completion_tokens",
-  "max_tokens",
-  "temperature",
-];
+const optionalFields: readonly OptionalField[] = ["stream_options", "max_completion_tokens", "max_tokens", "temperature"];
 
-/** Classifies whatever the client library threw. `now` is needed for a `retry-after` date. */
-export function causeOf(error: unknown, now: number): Cause {
-  const found: ErrorLike =
-    typeof error === "object" && error !== null ? error : { message: String(error) };
+/** What is known of the failed request: the time, for a `retry-after` date, and the fields that were sent. */
+interface Sent {
+  readonly now: number;
+  readonly body: object;
+}
+
+/** Classifies whatever the client library threw. */
+export function causeOf(error: unknown, sent: Sent): Cause {
+  const found: ErrorLike = typeof error === "object" && error !== null ? error : { message: String(error) };
   const detail = detailOf(found);
   const status = typeof found.status === "number" ? found.status : undefined;
-  if (status !== undefined) return statusCause(status, found, detail, now);
+  if (status !== undefined) return statusCause(status, found, detail, sent);
   if (found.name === "SyntaxError")
     return {
       failure: "protocol",
       detail: `a frame of the stream is not JSON: ${detail}`,
       repeat: true,
     };
-  if (isErrorFrame(found)) return frameCause(found, detail, now);
+  if (isErrorFrame(found)) return frameCause(found, detail, sent);
   return { failure: "network", detail, repeat: true };
 }
 
-function statusCause(status: number, error: ErrorLike, detail: string, now: number): Cause {
-  const retryAfterMs = retryAfter(error.headers, now);
+function statusCause(status: number, error: ErrorLike, detail: string, sent: Sent): Cause {
+  const retryAfterMs = retryAfter(error.headers, sent.now);
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
-  if (status === 429)
-    return { failure: "rate-limit", detail, repeat: error.code !== "insufficient_quota", ...wait };
+  if (status === 429) return { failure: "rate-limit", detail, repeat: error.code !== "insufficient_quota", ...wait };
   if (status === 408) return { failure: "timeout", detail, repeat: true, ...wait };
-  if (status === 401 || status === 402 || status === 403)
-    return { failure: "auth", detail, repeat: false };
+  if (status === 401 || status === 402 || status === 403) return { failure: "auth", detail, repeat: false };
   if (status === 409 || status >= 500) {
     // Some servers answer a prompt that does not fit with a 500.
-    return isTooLong(error)
-      ? { failure: "too-long", detail, repeat: false }
-      : { failure: "server", detail, repeat: true, ...wait };
+    return isTooLong(error) ? { failure: "too-long", detail, repeat: false } : { failure: "server", detail, repeat: true, ...wait };
   }
   if (status === 413 || isTooLong(error)) return { failure: "too-long", detail, repeat: false };
-  const field = refusedField(error);
+  const field = refusedField(error, sent.body);
   return {
     failure: "bad-request",
     detail,
@@ -78,13 +74,11 @@ function statusCause(status: number, error: ErrorLike, detail: string, now: numb
 }
 
 /** An error frame inside a 200 stream: the code may be the status the upstream server answered with. */
-function frameCause(error: ErrorLike, detail: string, now: number): Cause {
+function frameCause(error: ErrorLike, detail: string, sent: Sent): Cause {
   const code = Number(error.code);
-  if (Number.isInteger(code) && code >= 400 && code < 600)
-    return statusCause(code, error, detail, now);
+  if (Number.isInteger(code) && code >= 400 && code < 600) return statusCause(code, error, detail, sent);
   if (isTooLong(error)) return { failure: "too-long", detail, repeat: false };
-  if (error.code === "rate_limit_exceeded" || error.type === "rate_limit_error")
-    return { failure: "rate-limit", detail, repeat: true };
+  if (error.code === "rate_limit_exceeded" || error.type === "rate_limit_error") return { failure: "rate-limit", detail, repeat: true };
   return { failure: "server", detail, repeat: true };
 }
 
@@ -96,13 +90,9 @@ function isTooLong(error: ErrorLike): boolean {
   return error.code === "context_length_exceeded" || tooLong.test(String(error.message));
 }
 
-function refusedField(error: ErrorLike): OptionalField | undefined {
-  const param = typeof error.param === "string" ? error.param : "";
-  const words = String(error.message);
-  return (
-    optionalFields.find((field) => param.startsWith(field)) ??
-    (param === "" ? optionalFields.find((field) => words.includes(field)) : undefined)
-  );
+function refusedField(error: ErrorLike, body: object): OptionalField | undefined {
+  const named = typeof error.param === "string" && error.param !== "" ? error.param : String(error.message);
+  return optionalFields.find((field) => field in body && named.includes(field));
 }
 
 /** `retry-after-ms`, or `retry-after` as seconds or date, in milliseconds. */
@@ -130,11 +120,7 @@ function causeText(cause: unknown): string | undefined {
   if (typeof cause !== "object" || cause === null) return undefined;
   const inner: ErrorLike = cause;
   const code = typeof inner.code === "string" ? inner.code : undefined;
-  return [
-    code,
-    typeof inner.message === "string" ? inner.message : undefined,
-    causeText(inner.cause),
-  ]
+  return [code, typeof inner.message === "string" ? inner.message : undefined, causeText(inner.cause)]
     .filter((part) => part !== undefined)
     .join(" ");
 }

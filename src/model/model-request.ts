@@ -15,11 +15,7 @@ export interface WireOptions {
 }
 
 /** Optional fields a server may refuse; each is left out (or renamed) after its first refusal. */
-export type OptionalField =
-  | "stream_options"
-  | "temperature"
-  | "max_tokens"
-  | "max_completion_tokens";
+export type OptionalField = "stream_options" | "temperature" | "max_tokens" | "max_completion_tokens";
 
 type Image = NonNullable<UserEntry["images"]>[number];
 
@@ -51,11 +47,7 @@ export interface WireBody {
  * The body to send. Keys come in the order model, tools, messages, rest, so that the bytes of a request of the same session
  * begin with those of the request before it up to the end of the last common message.
  */
-export function requestBody(
-  request: ModelRequest,
-  options: WireOptions,
-  refused: ReadonlySet<OptionalField>,
-): WireBody {
+export function requestBody(request: ModelRequest, options: WireOptions, refused: ReadonlySet<OptionalField>): WireBody {
   const limit = request.maxOutputTokens ?? options.maxOutputTokens;
   const limitField = refused.has("max_tokens") ? "max_completion_tokens" : "max_tokens";
   return {
@@ -64,9 +56,7 @@ export function requestBody(
     messages: wireMessages(request, options),
     stream: true,
     ...(refused.has("stream_options") ? {} : { stream_options: { include_usage: true } }),
-    ...(options.temperature === undefined || refused.has("temperature")
-      ? {}
-      : { temperature: options.temperature }),
+    ...(options.temperature === undefined || refused.has("temperature") ? {} : { temperature: options.temperature }),
     ...(limit === undefined || refused.has(limitField) ? {} : { [limitField]: limit }),
   };
 }
@@ -94,19 +84,12 @@ function wireMessage(entry: Entry, tail: string | undefined, options: WireOption
   return { role: "tool", tool_call_id: entry.callId, content: wellFormed(entry.content) };
 }
 
-function userContent(
-  entry: UserEntry,
-  tail: string | undefined,
-  options: WireOptions,
-): WireContent {
-  const text = wellFormed(
-    tail === undefined || tail === "" ? entry.content : `${entry.content}\n\n${tail}`,
-  );
+function userContent(entry: UserEntry, tail: string | undefined, options: WireOptions): WireContent {
+  const text = wellFormed(tail === undefined || tail === "" ? entry.content : `${entry.content}\n\n${tail}`);
   if (entry.images === undefined || entry.images.length === 0) return text;
   const images = entry.images.map((image) => {
     const url = options.imageUrl?.(image);
-    if (url === undefined)
-      return { type: "text" as const, text: "[an image that cannot be shown]" };
+    if (url === undefined) return { type: "text" as const, text: "[an image that cannot be shown]" };
     return { type: "image_url" as const, image_url: { url } };
   });
   return text === "" ? images : [{ type: "text", text }, ...images];

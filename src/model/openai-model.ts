@@ -5,23 +5,13 @@
 import type OpenAI from "openai";
 import { estimateTokenCount } from "tokenx";
 import { noUsage, type Usage } from "../domain/transcript.js";
-import type {
-  ChatModel,
-  ModelEvent,
-  ModelFailure,
-  ModelRequest,
-  ModelResult,
-} from "../ports/chat-model.js";
+import type { ChatModel, ModelEvent, ModelFailure, ModelRequest, ModelResult } from "../ports/chat-model.js";
 import type { Clock, Ids, Logger } from "../ports/runtime.js";
 import { CallWatch } from "./call-watch.js";
 import { causeOf, type Cause } from "./model-failure.js";
-import {
-  requestBody,
-  type OptionalField,
-  type WireBody,
-  type WireOptions,
-} from "./model-request.js";
+import { requestBody, type OptionalField, type WireBody, type WireOptions } from "./model-request.js";
 import { ParallelLimit } from "./parallel-limit.js";
+import { pause, Retries } from "./retry.js";
 import { isVisible, StreamAnswer, type ChunkLike } from "./stream-answer.js";
 
 export interface OpenAiModelSettings extends WireOptions {
@@ -57,9 +47,6 @@ export interface OpenAiModelDeps {
 
 /** After the finish reason a server gets this long for its usage and the end of the stream, in milliseconds. */
 const graceMs = 1000;
-/** A repeat after a silence or a broken answer costs as much as the first try; more than one is not worth it. */
-const maxSlowRetries = 1;
-
 type Try = { readonly result: ModelResult; readonly cause?: Cause };
 
 export class OpenAiModel implements ChatModel {
@@ -101,34 +88,22 @@ export class OpenAiModel implements ChatModel {
   }
 
   async *#tries(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent, void> {
-    for (let repeats = 0, slow = 0; ; repeats += 1) {
+    const { maxRetries = 2, maxRetryWaitMs = 20_000 } = this.#settings;
+    const { clock, logger, random = Math.random } = this.#deps;
+    const retries = new Retries({ maxRetries, maxWaitMs: maxRetryWaitMs, random });
+    for (;;) {
       const refusedBefore = this.#refused.size;
       const { result, cause } = yield* this.#try(request, signal);
-      if (cause === undefined) return yield { type: "result", result };
-      if (cause.refusedField !== undefined && this.#refused.size > refusedBefore) {
-        repeats -= 1;
-        continue;
+      if (cause?.refusedField !== undefined && this.#refused.size > refusedBefore) continue;
+      const waitMs = cause === undefined || result.ok ? undefined : retries.next(cause, result.partialText !== "");
+      if (waitMs === undefined || result.ok) {
+        yield { type: "result", result };
+        return;
       }
-      const isSlow = cause.failure === "timeout" || cause.failure === "protocol";
-      const wait = cause.retryAfterMs ?? this.#backOff(repeats);
-      const stop =
-        !cause.repeat ||
-        (!result.ok && result.partialText !== "") ||
-        repeats >= (this.#settings.maxRetries ?? 2) ||
-        (isSlow && slow >= maxSlowRetries) ||
-        wait > (this.#settings.maxRetryWaitMs ?? 20_000);
-      if (stop) return yield { type: "result", result };
-      if (isSlow) slow += 1;
-      this.#deps.logger.warn(
-        { failure: cause.failure, detail: result.ok ? "" : result.detail, waitMs: wait },
-        "model call failed, trying again",
-      );
-      if (!(await this.#pause(wait, signal))) {
-        return yield {
-          type: "result",
-          result: failure("aborted", "stopped while waiting to try again", "", noUsage),
-        };
-      }
+      logger.warn({ failure: result.failure, detail: result.detail, waitMs }, "model call failed, trying again");
+      if (await pause(waitMs, clock, signal)) continue;
+      yield { type: "result", result: failure("aborted", "stopped while waiting to try again", "", noUsage) };
+      return;
     }
   }
 
@@ -142,8 +117,8 @@ export class OpenAiModel implements ChatModel {
       totalMs: requestTimeoutMs,
     });
     const answer = new StreamAnswer(request.tools.map((tool) => tool.name));
+    const body = requestBody(request, this.#settings, this.#refused);
     try {
-      const body = requestBody(request, this.#settings, this.#refused);
       const chunks = await watch.race(this.#open(body, watch.signal));
       while (chunks !== "stopped") {
         const next = await watch.race(chunks.next());
@@ -157,7 +132,7 @@ export class OpenAiModel implements ChatModel {
       return yield* this.#finish(request, answer);
     } catch (error) {
       if (watch.stopped !== undefined) return this.#stopped(watch, answer);
-      const cause = causeOf(error, this.#deps.clock.now());
+      const cause = causeOf(error, { now: this.#deps.clock.now(), body });
       if (cause.refusedField !== undefined) this.#refused.add(cause.refusedField);
       return this.#failed(cause, answer);
     } finally {
@@ -167,30 +142,20 @@ export class OpenAiModel implements ChatModel {
 
   async *#finish(request: ModelRequest, answer: StreamAnswer): AsyncGenerator<ModelEvent, Try> {
     const used = new Set(
-      request.entries.flatMap((entry) =>
-        entry.role === "assistant" ? (entry.toolCalls ?? []).map((call) => call.id) : [],
-      ),
+      request.entries.flatMap((entry) => (entry.role === "assistant" ? (entry.toolCalls ?? []).map((call) => call.id) : [])),
     );
     const shown = answer.text;
     const collected = answer.end(used, () => this.#deps.ids.next());
     const { text, toolCalls, reasoning, finish } = collected;
     if (finish === undefined) {
-      const detail = answer.hasContent
-        ? "the stream ended without a finish reason"
-        : "the answer is no completion stream";
+      const detail = answer.hasContent ? "the stream ended without a finish reason" : "the answer is no completion stream";
       return this.#failed({ failure: "protocol", detail, repeat: true }, answer, shown);
     }
     if (finish === "error") {
-      return this.#failed(
-        { failure: "server", detail: "the server ended the answer with an error", repeat: true },
-        answer,
-        shown,
-      );
+      return this.#failed({ failure: "server", detail: "the server ended the answer with an error", repeat: true }, answer, shown);
     }
     if (collected.lastPiece !== "") yield { type: "text", text: collected.lastPiece };
-    const usage = answer.usage(() =>
-      estimate(request, `${text}${reasoning}${toolCalls.map((call) => call.arguments).join("")}`),
-    );
+    const usage = answer.usage(() => estimate(request, `${text}${reasoning}${toolCalls.map((call) => call.arguments).join("")}`));
     if (!isVisible(text) && toolCalls.length === 0) {
       return {
         result: failure("empty", `no visible text and no tool call (finish: ${finish})`, "", usage),
@@ -229,10 +194,7 @@ export class OpenAiModel implements ChatModel {
 
   #failed(cause: Cause, answer: StreamAnswer, shown = answer.text): Try {
     const { apiKey } = this.#settings;
-    const withoutKey =
-      apiKey === undefined || apiKey === ""
-        ? cause.detail
-        : cause.detail.replaceAll(apiKey, "[key]");
+    const withoutKey = apiKey === undefined || apiKey === "" ? cause.detail : cause.detail.replaceAll(apiKey, "[key]");
     const result = failure(
       cause.failure,
       this.#deps.redact(withoutKey).slice(0, 500),
@@ -240,18 +202,14 @@ export class OpenAiModel implements ChatModel {
       answer.usage(() => noUsage),
     );
     return {
-      result:
-        cause.retryAfterMs === undefined ? result : { ...result, retryAfterMs: cause.retryAfterMs },
+      result: cause.retryAfterMs === undefined ? result : { ...result, retryAfterMs: cause.retryAfterMs },
       cause,
     };
   }
 
   async #open(body: WireBody, signal: AbortSignal): Promise<AsyncIterator<ChunkLike>> {
     const client = await this.#library();
-    const call = client.chat.completions.create(
-      body as unknown as OpenAI.ChatCompletionCreateParamsStreaming,
-      { signal },
-    );
+    const call = client.chat.completions.create(body as unknown as OpenAI.ChatCompletionCreateParamsStreaming, { signal });
     const { data, response } = await call.withResponse();
     if (!(response.headers.get("content-type") ?? "").startsWith("application/json"))
       return data[Symbol.asyncIterator]() as AsyncIterator<ChunkLike>;
@@ -284,25 +242,6 @@ export class OpenAiModel implements ChatModel {
       defaultHeaders: { ...(hasKey ? {} : { Authorization: null }), ...headers },
     });
   }
-
-  #backOff(repeats: number): number {
-    const spread = 0.5 + (this.#deps.random ?? Math.random)();
-    return Math.round(Math.min(8000, 500 * 2 ** repeats) * spread);
-  }
-
-  #pause(ms: number, signal: AbortSignal): Promise<boolean> {
-    return new Promise((resolve) => {
-      const done = (waited: boolean): void => {
-        cancel();
-        signal.removeEventListener("abort", stop);
-        resolve(waited);
-      };
-      const stop = (): void => done(false);
-      const cancel = this.#deps.clock.after(ms, () => done(true));
-      signal.addEventListener("abort", stop, { once: true });
-      if (signal.aborted) done(false);
-    });
-  }
 }
 
 /** A server that ignores `stream` answers with one JSON completion: taken as one chunk. */
@@ -313,12 +252,7 @@ async function* wholeAnswer(body: unknown): AsyncGenerator<ChunkLike, void> {
   yield await Promise.resolve(body);
 }
 
-function failure(
-  kind: ModelFailure["failure"],
-  detail: string,
-  partialText: string,
-  usage: Usage,
-): ModelFailure {
+function failure(kind: ModelFailure["failure"], detail: string, partialText: string, usage: Usage): ModelFailure {
   return { ok: false, failure: kind, detail, partialText, usage };
 }
 

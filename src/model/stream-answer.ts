@@ -95,14 +95,11 @@ export class StreamAnswer {
   /** Takes a chunk and returns the visible text that may be shown now. */
   add(chunk: ChunkLike): string {
     if (typeof chunk !== "object" || chunk === null) return "";
-    if (typeof chunk.model === "string" && chunk.model !== "") this.#model ??= chunk.model;
+    this.#model ??= filled(chunk.model);
     if (typeof chunk.usage === "object" && chunk.usage !== null) this.#usage = chunk.usage;
-    const choice = Array.isArray(chunk.choices)
-      ? (chunk.choices as readonly (ChoiceLike | null)[])[0]
-      : undefined;
+    const choice = Array.isArray(chunk.choices) ? (chunk.choices as readonly (ChoiceLike | null)[])[0] : undefined;
     if (typeof choice !== "object" || choice === null) return "";
-    if (typeof choice.finish_reason === "string" && choice.finish_reason !== "")
-      this.#finish = choice.finish_reason;
+    this.#finish = filled(choice.finish_reason) ?? this.#finish;
     const message = choice.delta ?? choice.message;
     return typeof message === "object" && message !== null ? this.#message(message) : "";
   }
@@ -135,10 +132,7 @@ export class StreamAnswer {
     const input = count(usage?.prompt_tokens);
     const output = count(usage?.completion_tokens);
     if (usage === undefined || input === undefined) return estimate();
-    const cached =
-      count(usage.prompt_tokens_details?.cached_tokens) ??
-      count(usage.prompt_cache_hit_tokens) ??
-      0;
+    const cached = count(usage.prompt_tokens_details?.cached_tokens) ?? count(usage.prompt_cache_hit_tokens) ?? 0;
     return {
       inputTokens: input,
       cachedTokens: cached,
@@ -150,9 +144,7 @@ export class StreamAnswer {
   #message(message: MessageLike): string {
     const reasoning = textOf(message.reasoning_content) || textOf(message.reasoning);
     this.#reasoning += reasoning;
-    for (const call of Array.isArray(message.tool_calls)
-      ? (message.tool_calls as readonly (CallDelta | null)[])
-      : []) {
+    for (const call of Array.isArray(message.tool_calls) ? (message.tool_calls as readonly (CallDelta | null)[]) : []) {
       if (typeof call === "object" && call !== null) this.#calls.add(call);
     }
     const split = this.#splitter.push(textOf(message.content) + textOf(message.refusal));
@@ -177,9 +169,7 @@ export class StreamAnswer {
     const finish = this.#finish;
     // Usage is the last thing a server sends: with it the answer is complete even where the reason is missing.
     if (finish === undefined)
-      return this.#usage === undefined || count(this.#usage.completion_tokens) === undefined
-        ? undefined
-        : named(calls);
+      return this.#usage === undefined || count(this.#usage.completion_tokens) === undefined ? undefined : named(calls);
     if (finish === "length" || finish === "max_tokens") return "length";
     if (finish === "content_filter") return "filter";
     if (finish === "error") return "error";
@@ -196,12 +186,12 @@ function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (!Array.isArray(value)) return "";
   return value
-    .map((part: unknown) =>
-      typeof part === "object" && part !== null && "text" in part && typeof part.text === "string"
-        ? part.text
-        : "",
-    )
+    .map((part: unknown) => (typeof part === "object" && part !== null && "text" in part && typeof part.text === "string" ? part.text : ""))
     .join("");
+}
+
+function filled(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 function count(value: unknown): number | undefined {

@@ -34,12 +34,7 @@ export class CallAssembly {
 
   add(delta: CallDelta): void {
     const id = typeof delta.id === "string" ? delta.id : "";
-    const index =
-      typeof delta.index === "number"
-        ? delta.index
-        : typeof delta.index === "string"
-          ? Number(delta.index)
-          : undefined;
+    const index = typeof delta.index === "number" ? delta.index : typeof delta.index === "string" ? Number(delta.index) : undefined;
     const name = typeof delta.function?.name === "string" ? delta.function.name : "";
     const piece = argumentPiece(delta.function?.arguments);
     const slot = this.#find({ id, index, name, piece }) ?? this.#open(index);
@@ -54,10 +49,7 @@ export class CallAssembly {
     return this.#slots
       .filter((slot) => slot.name !== "")
       .map((slot) => {
-        const id =
-          slot.id === "" || slot.id.length > 40 || taken.has(slot.id)
-            ? `call_${nextId()}`
-            : slot.id;
+        const id = slot.id === "" || slot.id.length > 40 || taken.has(slot.id) ? `call_${nextId()}` : slot.id;
         taken.add(id);
         return { id, name: slot.name, arguments: slot.text };
       });
@@ -68,8 +60,7 @@ export class CallAssembly {
     const byId = id === "" ? [] : this.#slots.filter((slot) => slot.id === id);
     const known = byId.findLast((slot) => slot.index === index) ?? byId.at(-1);
     if (known !== undefined) return beginsAnother(known, delta) ? undefined : known;
-    const slot =
-      index === undefined ? this.#slots.at(-1) : this.#slots.findLast((one) => one.index === index);
+    const slot = index === undefined ? this.#slots.at(-1) : this.#slots.findLast((one) => one.index === index);
     if (slot === undefined || (id !== "" && slot.id !== "")) return undefined;
     return beginsAnother(slot, delta) ? undefined : slot;
   }
@@ -84,8 +75,7 @@ export class CallAssembly {
 /** A delta with a name opens a call of its own unless it only repeats the name of the call that is still being written. */
 function beginsAnother(slot: Slot, delta: Piece): boolean {
   if (delta.name === "" || slot.name === "") return false;
-  if (delta.index !== undefined && slot.index !== undefined && delta.index !== slot.index)
-    return true;
+  if (delta.index !== undefined && slot.index !== undefined && delta.index !== slot.index) return true;
   return delta.name.trim() !== slot.name || (delta.piece !== "" && isComplete(slot.text));
 }
 

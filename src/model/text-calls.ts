@@ -38,8 +38,7 @@ export function readTextCalls(text: string, offered: ReadonlySet<string>): TextC
 }
 
 function callBodies(text: string): string[] | undefined {
-  if (!text.startsWith(openTag))
-    return text.startsWith("{") || text.startsWith("[") ? [text] : undefined;
+  if (!text.startsWith(openTag)) return text.startsWith("{") || text.startsWith("[") ? [text] : undefined;
   const bodies = text
     .split(openTag)
     .slice(1)
@@ -56,10 +55,7 @@ function readCall(value: unknown, offered: ReadonlySet<string>): TextCall | unde
   const { name } = record;
   if (typeof name !== "string" || !callName.test(name)) return undefined;
   const input = record["arguments"] ?? record["parameters"];
-  const text =
-    typeof input === "object" && input !== null && !Array.isArray(input)
-      ? JSON.stringify(input)
-      : objectText(input);
+  const text = typeof input === "object" && input !== null && !Array.isArray(input) ? JSON.stringify(input) : objectText(input);
   if (text === undefined) return undefined;
   if (!offered.has(name) && Object.keys(record).some((key) => !callKeys.has(key))) return undefined;
   return { name, arguments: text };
@@ -68,12 +64,7 @@ function readCall(value: unknown, offered: ReadonlySet<string>): TextCall | unde
 /** Some models write the arguments as a string that holds the JSON. */
 function objectText(input: unknown): string | undefined {
   const value = typeof input === "string" ? parse(input) : undefined;
-  return typeof input === "string" &&
-    typeof value === "object" &&
-    value !== null &&
-    !Array.isArray(value)
-    ? input
-    : undefined;
+  return typeof input === "string" && typeof value === "object" && value !== null && !Array.isArray(value) ? input : undefined;
 }
 
 function parse(text: string): unknown {

@@ -4,25 +4,11 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Entry } from "../../src/domain/transcript.js";
-import type {
-  ChatModel,
-  ModelRequest,
-  ModelResult,
-  ToolSchema,
-} from "../../src/ports/chat-model.js";
-import {
-  startScriptedModel,
-  type ScriptedModel,
-  type ScriptedReply,
-} from "../support/scripted-model.js";
+import type { ChatModel, ModelRequest, ModelResult, ToolSchema } from "../../src/ports/chat-model.js";
+import { startScriptedModel, type ScriptedModel, type ScriptedReply } from "../support/scripted-model.js";
 
 export interface ChatModelUnderTest {
-  build(options: {
-    readonly url: string;
-    readonly idleTimeoutMs: number;
-    readonly apiKey: string;
-    readonly parallel?: number;
-  }): ChatModel;
+  build(options: { readonly url: string; readonly idleTimeoutMs: number; readonly apiKey: string; readonly parallel?: number }): ChatModel;
 }
 
 export interface Heard {
@@ -47,11 +33,7 @@ export function requestFor(text: string, more: Partial<ModelRequest> = {}): Mode
 }
 
 /** Reads a call to its end and checks that the result comes last and once. */
-export async function hear(
-  model: ChatModel,
-  request: ModelRequest,
-  signal = new AbortController().signal,
-): Promise<Heard> {
+export async function hear(model: ChatModel, request: ModelRequest, signal = new AbortController().signal): Promise<Heard> {
   const texts: string[] = [];
   let result: ModelResult | undefined;
   for await (const event of model.complete(request, signal)) {
@@ -78,10 +60,7 @@ export function chatModelContract(name: string, under: ChatModelUnderTest): void
     });
     afterEach(() => server.stop());
 
-    const ask = (
-      reply: ScriptedReply | string,
-      more: Partial<ModelRequest> = {},
-    ): Promise<Heard> => {
+    const ask = (reply: ScriptedReply | string, more: Partial<ModelRequest> = {}): Promise<Heard> => {
       server.push(reply);
       return hear(model, requestFor("hello", more));
     };
@@ -201,13 +180,7 @@ export function chatModelContract(name: string, under: ChatModelUnderTest): void
     });
 
     it("MC-11: reports an answer that nobody could see as empty, without showing any of it", async () => {
-      for (const text of [
-        "",
-        "  \n",
-        "\u200c",
-        "\u200b\u2060 \ufeff",
-        "<think>only thoughts</think>",
-      ]) {
+      for (const text of ["", "  \n", "\u200c", "\u200b\u2060 \ufeff", "<think>only thoughts</think>"]) {
         const { texts, result } = await ask({ text, chunkSize: 1 });
         expect(result).toMatchObject({ ok: false, failure: "empty", partialText: "" });
         expect(texts).toEqual([]);
@@ -225,10 +198,7 @@ export function chatModelContract(name: string, under: ChatModelUnderTest): void
     });
 
     it("MC-12: tries again after a 429 and a 500 while nothing was shown", async () => {
-      server.push(
-        { fault: { kind: "status", status: 429, headers: { "retry-after": "0" } } },
-        { fault: { kind: "status", status: 500 } },
-      );
+      server.push({ fault: { kind: "status", status: 429, headers: { "retry-after": "0" } } }, { fault: { kind: "status", status: 500 } });
       const { result } = await ask("third time lucky");
 
       expect(result).toMatchObject({ ok: true, text: "third time lucky" });
@@ -267,11 +237,7 @@ export function chatModelContract(name: string, under: ChatModelUnderTest): void
         });
         return result.ok ? "ok" : result.failure;
       };
-      expect([
-        await failureOf("cut"),
-        await failureOf("error-frame"),
-        await failureOf("end"),
-      ]).toEqual(["network", "server", "protocol"]);
+      expect([await failureOf("cut"), await failureOf("error-frame"), await failureOf("end")]).toEqual(["network", "server", "protocol"]);
     });
 
     it("reports a 200 that is an HTML page as no completion", async () => {
@@ -358,10 +324,7 @@ export function chatModelContract(name: string, under: ChatModelUnderTest): void
       const entries: Entry[] = [];
       for (const n of [1, 2, 3]) {
         entries.push({ role: "user", content: `question ${n}` });
-        const { result } = await ask(
-          { text: `<think>thought ${n}</think>answer ${n}` },
-          { entries: [...entries] },
-        );
+        const { result } = await ask({ text: `<think>thought ${n}</think>answer ${n}` }, { entries: [...entries] });
         if (!result.ok) throw new Error(result.detail);
         entries.push({
           role: "assistant",
@@ -376,10 +339,7 @@ export function chatModelContract(name: string, under: ChatModelUnderTest): void
 
     it("sends requests that extend each other byte by byte, with the tail on the last user message only", async () => {
       const entries: Entry[] = [{ role: "user", content: "weather in Oslo 🌦" }];
-      await ask(
-        { calls: [{ name: "weather", arguments: { city: "Oslo" }, id: "call_x" }] },
-        { entries: [...entries], tail: "[recalled]" },
-      );
+      await ask({ calls: [{ name: "weather", arguments: { city: "Oslo" }, id: "call_x" }] }, { entries: [...entries], tail: "[recalled]" });
       entries.push(
         {
           role: "assistant",
@@ -389,17 +349,10 @@ export function chatModelContract(name: string, under: ChatModelUnderTest): void
         { role: "tool", callId: "call_x", name: "weather", content: "rain" },
       );
       await ask("It rains.", { entries: [...entries], tail: "[recalled]" });
-      entries.push(
-        { role: "assistant", content: "It rains." },
-        { role: "user", content: "thanks" },
-      );
+      entries.push({ role: "assistant", content: "It rains." }, { role: "user", content: "thanks" });
       await ask("You are welcome.", { entries: [...entries], tail: "[other]" });
 
-      const [one, two, three] = server.requests.map((request) => request.raw) as [
-        string,
-        string,
-        string,
-      ];
+      const [one, two, three] = server.requests.map((request) => request.raw) as [string, string, string];
       const endOfMessages = one.slice(0, one.indexOf('],"stream"'));
       expect(two.startsWith(endOfMessages)).toBe(true);
       const storedEnd = one.slice(0, one.indexOf("\\n\\n[recalled]"));

@@ -4,19 +4,12 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { OpenAiModel, type OpenAiModelSettings } from "../../src/model/openai-model.js";
 import type { ModelRequest } from "../../src/ports/chat-model.js";
 import { collectingLogger, countedIds, systemClock } from "../support/runtime.js";
-import {
-  startScriptedModel,
-  type ScriptedModel,
-  type ScriptedReply,
-} from "../support/scripted-model.js";
+import { startScriptedModel, type ScriptedModel, type ScriptedReply } from "../support/scripted-model.js";
 import { chatModelContract, hear, requestFor, type Heard } from "./chat-model.contract.js";
 
 const redact = (text: string): string => text.replace(/sk-[\w-]+|bot\d+:[\w-]+/g, "[secret]");
 
-function build(
-  settings: Partial<OpenAiModelSettings> & { readonly baseUrl: string },
-  logger = collectingLogger(),
-): OpenAiModel {
+function build(settings: Partial<OpenAiModelSettings> & { readonly baseUrl: string }, logger = collectingLogger()): OpenAiModel {
   return new OpenAiModel(
     { model: "scripted", idleTimeoutMs: 250, requestTimeoutMs: 10_000, parallel: 0, ...settings },
     { clock: systemClock, ids: countedIds(), logger, redact, random: () => 0 },
@@ -24,8 +17,7 @@ function build(
 }
 
 chatModelContract("openai", {
-  build: ({ url, idleTimeoutMs, apiKey, parallel }) =>
-    build({ baseUrl: url, idleTimeoutMs, apiKey, parallel: parallel ?? 0 }),
+  build: ({ url, idleTimeoutMs, apiKey, parallel }) => build({ baseUrl: url, idleTimeoutMs, apiKey, parallel: parallel ?? 0 }),
 });
 
 describe("the OpenAI-compatible client on odd servers", () => {
@@ -41,10 +33,7 @@ describe("the OpenAI-compatible client on odd servers", () => {
     return hear(build({ baseUrl: server.url }), requestFor("hello", more));
   };
   const frames = async (name: string): Promise<ScriptedReply> => {
-    const text = await readFile(
-      new URL(`../fixtures/streams/${name}.json`, import.meta.url),
-      "utf8",
-    );
+    const text = await readFile(new URL(`../fixtures/streams/${name}.json`, import.meta.url), "utf8");
     return { frames: JSON.parse(text) as unknown[] };
   };
 
@@ -60,8 +49,7 @@ describe("the OpenAI-compatible client on odd servers", () => {
         });
 
       expect(picky.refused).toHaveLength(1);
-      if (field === "max_tokens")
-        expect(picky.requests[0]?.body["max_completion_tokens"]).toBe(100);
+      if (field === "max_tokens") expect(picky.requests[0]?.body["max_completion_tokens"]).toBe(100);
       await picky.stop();
     });
   }
@@ -79,10 +67,7 @@ describe("the OpenAI-compatible client on odd servers", () => {
 
   it("sends no authorization header without a key and the configured headers always", async () => {
     server.push("a", "b");
-    await hear(
-      build({ baseUrl: server.url, headers: { "x-title": "mneme" } }),
-      requestFor("hello"),
-    );
+    await hear(build({ baseUrl: server.url, headers: { "x-title": "mneme" } }), requestFor("hello"));
     await hear(build({ baseUrl: server.url, apiKey: "k1" }), requestFor("hello"));
 
     expect(server.requests[0]?.headers).toMatchObject({ "x-title": "mneme" });
@@ -279,10 +264,7 @@ describe("the OpenAI-compatible client on odd servers", () => {
 
   it("ends a try that never stops sending after the request time limit", async () => {
     server.push({ text: "x".repeat(4000), chunkSize: 4, delayMs: 10 });
-    const { result } = await hear(
-      build({ baseUrl: server.url, requestTimeoutMs: 150 }),
-      requestFor("hello"),
-    );
+    const { result } = await hear(build({ baseUrl: server.url, requestTimeoutMs: 150 }), requestFor("hello"));
 
     expect(result).toMatchObject({ ok: false, failure: "timeout" });
   });
@@ -296,25 +278,14 @@ describe("the OpenAI-compatible client on odd servers", () => {
 
   it("keeps secrets out of the log when it tries again", async () => {
     const logger = collectingLogger();
-    server.push(
-      { fault: { kind: "status", status: 500, message: "failed for key-9988776655" } },
-      "fine",
-    );
-    await hear(
-      build({ baseUrl: server.url, apiKey: "key-9988776655" }, logger),
-      requestFor("hello"),
-    );
+    server.push({ fault: { kind: "status", status: 500, message: "failed for key-9988776655" } }, "fine");
+    await hear(build({ baseUrl: server.url, apiKey: "key-9988776655" }, logger), requestFor("hello"));
 
     expect(logger.lines).toHaveLength(1);
     expect(JSON.stringify(logger.lines)).not.toContain("9988776655");
   });
 
-  for (const name of [
-    "ollama-tool-call",
-    "openrouter-reasoning",
-    "deepseek-cache",
-    "vllm-finish-in-last-delta",
-  ]) {
+  for (const name of ["ollama-tool-call", "openrouter-reasoning", "deepseek-cache", "vllm-finish-in-last-delta"]) {
     it(`reads a stream in the form of ${name.split("-")[0]}`, async () => {
       const { result } = await ask(await frames(name));
 

@@ -21,8 +21,7 @@ export interface CollectedLog extends Logger {
 
 export function collectingLogger(): CollectedLog {
   const lines: CollectedLog["lines"] = [];
-  const at = (level: string) => (fields: object, message: string) =>
-    void lines.push({ level, fields, message });
+  const at = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message });
   const logger: CollectedLog = {
     lines,
     debug: at("debug"),

@@ -84,11 +84,7 @@ export interface ReplyContext {
 }
 
 /** Writes the reply; resolves when it is over or the client is gone. */
-export async function writeReply(
-  reply: ScriptedReply,
-  response: ServerResponse,
-  context: ReplyContext,
-): Promise<void> {
+export async function writeReply(reply: ScriptedReply, response: ServerResponse, context: ReplyContext): Promise<void> {
   const { fault } = reply;
   if (!(await pause(reply.headDelayMs ?? 0, context.closed))) return;
   if (fault?.kind === "hang") return closing(context.closed);
@@ -105,13 +101,10 @@ export async function writeReply(
     );
   }
   if (fault?.kind === "html") {
-    response
-      .writeHead(200, { "content-type": "text/html" })
-      .end("<!doctype html><html><body>Sign in to continue</body></html>");
+    response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><html><body>Sign in to continue</body></html>");
     return;
   }
-  if (context.request.stream !== true || fault?.kind === "no-stream")
-    return sendWhole(reply, response, context);
+  if (context.request.stream !== true || fault?.kind === "no-stream") return sendWhole(reply, response, context);
   response.writeHead(200, {
     "content-type": "text/event-stream",
     "cache-control": "no-cache",
@@ -120,11 +113,9 @@ export async function writeReply(
   response.flushHeaders();
   const frames = reply.frames ?? framesOf(reply, context);
   for (let index = 0; index <= frames.length; index += 1) {
-    if (index === (reply.holdAt ?? 0) && reply.gate !== undefined)
-      await Promise.race([reply.gate, closing(context.closed)]);
+    if (index === (reply.holdAt ?? 0) && reply.gate !== undefined) await Promise.race([reply.gate, closing(context.closed)]);
     if (context.closed.aborted) return;
-    if (fault !== undefined && "after" in fault && fault.after === index)
-      return breakOff(fault, response, context);
+    if (fault !== undefined && "after" in fault && fault.after === index) return breakOff(fault, response, context);
     if (index === frames.length) break;
     const frame = frames[index];
     response.write(`data: ${typeof frame === "string" ? frame : JSON.stringify(frame)}\n\n`);
@@ -147,16 +138,10 @@ export function sendError(
         : status >= 500
           ? "server_error"
           : "invalid_request_error";
-  response
-    .writeHead(status, { "content-type": "application/json", ...headers })
-    .end(JSON.stringify({ error: { ...error, type } }));
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify({ error: { ...error, type } }));
 }
 
-async function breakOff(
-  fault: Fault,
-  response: ServerResponse,
-  context: ReplyContext,
-): Promise<void> {
+async function breakOff(fault: Fault, response: ServerResponse, context: ReplyContext): Promise<void> {
   if (fault.kind === "stall") return closing(context.closed);
   if (fault.kind === "cut") {
     // The headers and frames must be on the wire first, or the client sees a refused connection instead of a cut stream.
@@ -174,10 +159,7 @@ async function breakOff(
 }
 
 /** The frames of a normal stream. Exported for tests that alter them. */
-export function framesOf(
-  reply: ScriptedReply,
-  context: Pick<ReplyContext, "request" | "id" | "nextCallId">,
-): unknown[] {
+export function framesOf(reply: ScriptedReply, context: Pick<ReplyContext, "request" | "id" | "nextCallId">): unknown[] {
   const base = {
     id: context.id,
     object: "chat.completion.chunk",
@@ -191,8 +173,7 @@ export function framesOf(
   const size = reply.chunkSize ?? 12;
   const frames: unknown[] = [chunk({ role: "assistant", content: "" })];
   if (reply.oddities === true) frames.push(chunk(null), { ...base, choices: null }, { ...base });
-  for (const piece of pieces(reply.reasoning ?? "", size))
-    frames.push(chunk({ [reply.reasoningField ?? "reasoning_content"]: piece }));
+  for (const piece of pieces(reply.reasoning ?? "", size)) frames.push(chunk({ [reply.reasoningField ?? "reasoning_content"]: piece }));
   for (const piece of pieces(reply.text ?? "", size)) frames.push(chunk({ content: piece }));
   for (const [position, call] of (reply.calls ?? []).entries()) {
     const index = call.index === null ? {} : { index: call.index ?? position };
@@ -201,33 +182,23 @@ export function framesOf(
     if (reply.wholeCalls === true) {
       frames.push(
         chunk({
-          tool_calls: [
-            { ...index, ...id, type: "function", function: { name: call.name, arguments: text } },
-          ],
+          tool_calls: [{ ...index, ...id, type: "function", function: { name: call.name, arguments: text } }],
         }),
       );
       continue;
     }
     frames.push(
       chunk({
-        tool_calls: [
-          { ...index, ...id, type: "function", function: { name: call.name, arguments: "" } },
-        ],
+        tool_calls: [{ ...index, ...id, type: "function", function: { name: call.name, arguments: "" } }],
       }),
     );
-    for (const piece of pieces(text, size))
-      frames.push(chunk({ tool_calls: [{ ...index, function: { arguments: piece } }] }));
+    for (const piece of pieces(text, size)) frames.push(chunk({ tool_calls: [{ ...index, function: { arguments: piece } }] }));
   }
   const finish = reply.finish === undefined ? defaultFinish(reply) : reply.finish;
   if (finish !== null) frames.push(chunk({}, finish));
   if (context.request.stream_options?.include_usage === true && reply.usage !== null) {
     const usage = reply.usage ?? countedUsage(reply, context.request);
-    const choices =
-      reply.usageChoices === "null"
-        ? { choices: null }
-        : reply.usageChoices === "missing"
-          ? {}
-          : { choices: [] };
+    const choices = reply.usageChoices === "null" ? { choices: null } : reply.usageChoices === "missing" ? {} : { choices: [] };
     frames.push({ ...base, ...choices, usage });
   }
   frames.push("[DONE]");
@@ -243,13 +214,10 @@ function sendWhole(reply: ScriptedReply, response: ServerResponse, context: Repl
   const message = {
     role: "assistant",
     content: reply.text ?? null,
-    ...(reply.reasoning === undefined
-      ? {}
-      : { [reply.reasoningField ?? "reasoning_content"]: reply.reasoning }),
+    ...(reply.reasoning === undefined ? {} : { [reply.reasoningField ?? "reasoning_content"]: reply.reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
-  const usage =
-    reply.usage === null ? {} : { usage: reply.usage ?? countedUsage(reply, context.request) };
+  const usage = reply.usage === null ? {} : { usage: reply.usage ?? countedUsage(reply, context.request) };
   const finish = reply.finish === undefined ? defaultFinish(reply) : reply.finish;
   const body = {
     id: context.id,
@@ -266,17 +234,9 @@ function defaultFinish(reply: ScriptedReply): string {
   return (reply.calls ?? []).length > 0 ? "tool_calls" : "stop";
 }
 
-function countedUsage(
-  reply: ScriptedReply,
-  request: WireRequest,
-): { readonly [key: string]: unknown } {
+function countedUsage(reply: ScriptedReply, request: WireRequest): { readonly [key: string]: unknown } {
   const input = Math.ceil(JSON.stringify(request.messages).length / 4);
-  const output = Math.max(
-    1,
-    Math.ceil(
-      ((reply.text ?? "").length + (reply.calls ?? []).map(argumentText).join("").length) / 4,
-    ),
-  );
+  const output = Math.max(1, Math.ceil(((reply.text ?? "").length + (reply.calls ?? []).map(argumentText).join("").length) / 4));
   return {
     prompt_tokens: input,
     completion_tokens: output,
@@ -304,7 +264,5 @@ async function pause(ms: number, closed: AbortSignal): Promise<boolean> {
 
 function closing(closed: AbortSignal): Promise<void> {
   if (closed.aborted) return Promise.resolve();
-  return new Promise((resolve) =>
-    closed.addEventListener("abort", () => resolve(), { once: true }),
-  );
+  return new Promise((resolve) => closed.addEventListener("abort", () => resolve(), { once: true }));
 }

@@ -49,11 +49,7 @@ export function answerOf(script: Script): Answer {
 function match(rule: ScriptRule, request: WireRequest): readonly string[] | undefined {
   const { message, results } = lastUser(request);
   if (rule.results !== undefined && rule.results !== results) return undefined;
-  if (
-    rule.tool !== undefined &&
-    !(request.tools ?? []).some((tool) => tool.function.name === rule.tool)
-  )
-    return undefined;
+  if (rule.tool !== undefined && !(request.tools ?? []).some((tool) => tool.function.name === rule.tool)) return undefined;
   const system = messageText(request.messages.find((one) => one.role === "system"));
   if (rule.system !== undefined && !new RegExp(rule.system, "is").test(system)) return undefined;
   if (rule.user === undefined) return [];
@@ -73,11 +69,8 @@ function lastUser(request: WireRequest): {
 }
 
 function fill<Value>(value: Value, groups: readonly string[]): Value {
-  if (typeof value === "string")
-    return value.replace(/\$([1-9])/g, (_, digit: string) => groups[Number(digit)] ?? "") as Value;
+  if (typeof value === "string") return value.replace(/\$([1-9])/g, (_, digit: string) => groups[Number(digit)] ?? "") as Value;
   if (Array.isArray(value)) return value.map((one: unknown) => fill(one, groups)) as Value;
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, one]: [string, unknown]) => [key, fill(one, groups)]),
-  ) as Value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]: [string, unknown]) => [key, fill(one, groups)])) as Value;
 }

@@ -23,10 +23,7 @@ export interface RecordedRequest {
   answered: boolean;
 }
 
-export type Answer = (
-  request: WireRequest,
-  n: number,
-) => ScriptedReply | string | Promise<ScriptedReply | string>;
+export type Answer = (request: WireRequest, n: number) => ScriptedReply | string | Promise<ScriptedReply | string>;
 
 export interface ScriptedModelOptions {
   /** Used when the queue is empty. Default: a 500 that says the script has run out. */
@@ -57,9 +54,7 @@ export interface ScriptedModel {
 }
 
 /** Starts the server on a free port of 127.0.0.1. */
-export async function startScriptedModel(
-  options: ScriptedModelOptions = {},
-): Promise<ScriptedModel> {
+export async function startScriptedModel(options: ScriptedModelOptions = {}): Promise<ScriptedModel> {
   const requests: RecordedRequest[] = [];
   const refused: { refusal: Refusal; raw: string }[] = [];
   const queue: (ScriptedReply | string)[] = [];
@@ -124,9 +119,7 @@ export async function startScriptedModel(
         created: 1,
         owned_by: "test",
       }));
-      response
-        .writeHead(200, { "content-type": "application/json" })
-        .end(JSON.stringify({ object: "list", data }));
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ object: "list", data }));
     } else if (request.method === "POST" && path === "/v1/chat/completions") {
       await complete(request, response);
     } else {
@@ -175,11 +168,7 @@ export async function startScriptedModel(
         };
         const timer = setTimeout(() => {
           waiting.delete(look);
-          reject(
-            new Error(
-              `model request ${n} did not arrive within ${timeoutMs} ms (${requests.length} did)`,
-            ),
-          );
+          reject(new Error(`model request ${n} did not arrive within ${timeoutMs} ms (${requests.length} did)`));
         }, timeoutMs);
         waiting.add(look);
         look();
@@ -200,9 +189,7 @@ export function messageBytes(request: RecordedRequest): string {
 
 function refusedField(body: unknown, fields: readonly string[]): Refusal | undefined {
   const field = fields.find((name) => typeof body === "object" && body !== null && name in body);
-  return field === undefined
-    ? undefined
-    : { message: `Unrecognized request argument supplied: ${field}`, param: null, code: null };
+  return field === undefined ? undefined : { message: `Unrecognized request argument supplied: ${field}`, param: null, code: null };
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
