@@ -1,11 +1,14 @@
 /**
- * Writes config/mneme.example.yaml and config/mneme.schema.json from the schema. A test compares both with what is checked in,
- * so after a change of a setting run `npm run generate`.
+ * Writes config/mneme.example.yaml and config/mneme.schema.json from the schema, and docs/errors.md from the error table. Tests compare
+ * them with what is checked in, so after a change of a setting or a code run `npm run generate`.
  */
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { errorPage } from "./error-reference.js";
 import { exampleSettings, settingsSchema } from "./settings-reference.js";
 
-const folder = join(import.meta.dirname, "..", "config");
-writeFileSync(join(folder, "mneme.example.yaml"), exampleSettings());
-writeFileSync(join(folder, "mneme.schema.json"), settingsSchema());
+const root = join(import.meta.dirname, "..");
+mkdirSync(join(root, "docs"), { recursive: true });
+writeFileSync(join(root, "config", "mneme.example.yaml"), exampleSettings());
+writeFileSync(join(root, "config", "mneme.schema.json"), settingsSchema());
+writeFileSync(join(root, "docs", "errors.md"), errorPage());
