@@ -407,3 +407,10 @@ export interface MemoryLog {
   /** Purges a text from the events of an owner. */
   purge(owner: MemoryOwner, text: string): Promise<void>;
 }
+
+/** Run-time settings laid over the frozen configuration (per chat, per platform); never written back to the settings file. */
+export interface Overlay {
+  get(scope: string, key: string): Promise<string | undefined>;
+  /** Undefined takes the value away. */
+  set(scope: string, key: string, value: string | undefined): Promise<void>;
+}
