@@ -141,7 +141,7 @@ describe("a planted violation is reported:", () => {
     found = await cruise(folder);
   });
 
-  it.each(violations)("%s -> %s (%s)", (from, to, rule) => {
+  it.each(violations.map(([from, to, rule]) => ({ from, to, rule })))("$from -> $to ($rule)", ({ from, to, rule }) => {
     const target = to.replace(/^(node:|\.\/)/, "");
 
     expect(found.violations.some((one) => one.from === from && one.to.includes(target) && one.rule === rule)).toBe(true);
