@@ -9,8 +9,22 @@ import { callMethod, type Answer, type ApiContext } from "./web-api.js";
 import { messageJson, Workspace, type SlackFile, type SlackMessage } from "./workspace.js";
 
 export const allScopes: readonly string[] = [
-  "app_mentions:read", "channels:history", "channels:read", "chat:write", "commands", "files:read", "files:write",
-  "groups:history", "groups:read", "im:history", "im:read", "im:write", "mpim:history", "mpim:read", "reactions:write", "users:read",
+  "app_mentions:read",
+  "channels:history",
+  "channels:read",
+  "chat:write",
+  "commands",
+  "files:read",
+  "files:write",
+  "groups:history",
+  "groups:read",
+  "im:history",
+  "im:read",
+  "im:write",
+  "mpim:history",
+  "mpim:read",
+  "reactions:write",
+  "users:read",
 ];
 
 export interface Failure {
@@ -181,7 +195,10 @@ export class SlackEmulator {
 
   #json(response: ServerResponse, status: number, answer: Answer, withScopes = false): void {
     response
-      .writeHead(status, { "content-type": "application/json; charset=utf-8", ...(withScopes ? { "x-oauth-scopes": [...this.scopes].join(",") } : {}) })
+      .writeHead(status, {
+        "content-type": "application/json; charset=utf-8",
+        ...(withScopes ? { "x-oauth-scopes": [...this.scopes].join(",") } : {}),
+      })
       .end(JSON.stringify(answer));
   }
 
@@ -210,7 +227,9 @@ export class SlackEmulator {
     const found = this.workspace.files.get(path.split("/").at(-2)?.split("-").at(-1) ?? "");
     const allowed = request.headers.authorization === `Bearer ${this.botToken}` && this.scopes.has("files:read");
     if (!allowed) {
-      return void response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end("<!DOCTYPE html><html><title>Slack sign in</title></html>");
+      return void response
+        .writeHead(200, { "content-type": "text/html; charset=utf-8" })
+        .end("<!DOCTYPE html><html><title>Slack sign in</title></html>");
     }
     if (found === undefined) return void response.writeHead(404).end();
     response.writeHead(200, { "content-type": found.mimeType, "content-length": found.bytes.length }).end(found.bytes);
@@ -241,7 +260,11 @@ export class SlackEmulator {
   /** All messages of the bot, in order of arrival. */
   sent(): readonly (SlackMessage & { readonly channel: string })[] {
     return [...this.workspace.channels.values()]
-      .flatMap((channel) => channel.messages.filter((message) => message.user === this.workspace.botUser.id).map((message) => Object.assign(message, { channel: channel.id })))
+      .flatMap((channel) =>
+        channel.messages
+          .filter((message) => message.user === this.workspace.botUser.id)
+          .map((message) => Object.assign(message, { channel: channel.id })),
+      )
       .toSorted((a, b) => Number(a.ts) - Number(b.ts));
   }
 
@@ -276,8 +299,17 @@ export class SlackEmulator {
     const id = this.workspace.nextId("F");
     const url = `${this.origin}/files-pri/${this.workspace.teamId}-${id}/${encodeURIComponent(name)}`;
     const file: SlackFile = {
-      id, name, title: name, mimetype: mimeType, filetype: name.split(".").at(-1) ?? "", size: bytes.length, mode: "hosted",
-      is_external: false, url_private: url, url_private_download: url, ...more,
+      id,
+      name,
+      title: name,
+      mimetype: mimeType,
+      filetype: name.split(".").at(-1) ?? "",
+      size: bytes.length,
+      mode: "hosted",
+      is_external: false,
+      url_private: url,
+      url_private_download: url,
+      ...more,
     };
     this.workspace.files.set(id, { file, bytes, mimeType });
     return file;
@@ -293,7 +325,15 @@ export class SlackEmulator {
       type: "event_callback",
       event_id: id,
       event_time: Math.floor(Date.now() / 1000),
-      authorizations: [{ enterprise_id: null, team_id: this.workspace.teamId, user_id: this.workspace.botUser.id, is_bot: true, is_enterprise_install: false }],
+      authorizations: [
+        {
+          enterprise_id: null,
+          team_id: this.workspace.teamId,
+          user_id: this.workspace.botUser.id,
+          is_bot: true,
+          is_enterprise_install: false,
+        },
+      ],
       is_ext_shared_channel: false,
       event,
       ...envelope,
@@ -387,14 +427,22 @@ export class SlackEmulator {
     const channel = this.workspace.channels.get(options.channel);
     const user = this.workspace.users.get(options.user);
     const trigger = this.workspace.nextId("7.6.");
-    const buttons = (message?.blocks ?? []).flatMap((block) => (Array.isArray(block["elements"]) ? (block["elements"] as Record<string, unknown>[]) : []));
+    const buttons = (message?.blocks ?? []).flatMap((block) =>
+      Array.isArray(block["elements"]) ? (block["elements"] as Record<string, unknown>[]) : [],
+    );
     const button = buttons.find((item) => item["value"] === options.value);
     return this.source.send("interactive", trigger, {
       type: "block_actions",
       user: { id: options.user, username: user?.name, name: user?.name, team_id: user?.teamId },
       api_app_id: this.workspace.appId,
       token: "verification",
-      container: { type: "message", message_ts: options.ts, channel_id: options.channel, is_ephemeral: false, ...(message?.threadTs === undefined ? {} : { thread_ts: message.threadTs }) },
+      container: {
+        type: "message",
+        message_ts: options.ts,
+        channel_id: options.channel,
+        is_ephemeral: false,
+        ...(message?.threadTs === undefined ? {} : { thread_ts: message.threadTs }),
+      },
       trigger_id: trigger,
       team: { id: this.workspace.teamId, domain: "home" },
       enterprise: null,
@@ -402,7 +450,15 @@ export class SlackEmulator {
       channel: { id: options.channel, name: channel?.kind === "im" ? "directmessage" : channel?.name },
       ...(message === undefined ? {} : { message: messageJson(this.workspace, message, false) }),
       response_url: `${this.origin}/commands/${trigger}`,
-      actions: [{ type: "button", block_id: "b1", action_id: button?.["action_id"] ?? "a1", value: options.value, action_ts: this.workspace.nextTs() }],
+      actions: [
+        {
+          type: "button",
+          block_id: "b1",
+          action_id: button?.["action_id"] ?? "a1",
+          value: options.value,
+          action_ts: this.workspace.nextTs(),
+        },
+      ],
     });
   }
 

@@ -75,7 +75,9 @@ export class EventSource {
     } else if (opening === "cut") {
       socket.terminate();
     } else if (opening === undefined) {
-      socket.send(JSON.stringify({ type: "hello", num_connections: this.sockets.size + 1, connection_info: { app_id: "A0MNEME" }, debug_info: {} }));
+      socket.send(
+        JSON.stringify({ type: "hello", num_connections: this.sockets.size + 1, connection_info: { app_id: "A0MNEME" }, debug_info: {} }),
+      );
       this.sockets.add(socket);
       for (const delivery of this.deliveries) if (!delivery.acked && delivery.attempts === 0) this.#attempt(delivery);
     }

@@ -40,7 +40,11 @@ function noExtra(block: Record<string, unknown>, known: readonly string[]): bool
 function isButton(value: unknown): boolean {
   const button = record(value);
   if (button === undefined || button["type"] !== "button") return false;
-  return textObject(button["text"], 75, ["plain_text"]) && isText(button["action_id"], 255) && (button["value"] === undefined || isText(button["value"], 2_000));
+  return (
+    textObject(button["text"], 75, ["plain_text"]) &&
+    isText(button["action_id"], 255) &&
+    (button["value"] === undefined || isText(button["value"], 2_000))
+  );
 }
 
 /** The error code for these blocks, or undefined when Slack takes them. */

@@ -302,7 +302,13 @@ export const methods: Readonly<Record<string, (context: ApiContext, args: Args) 
     for (const item of files as { id?: unknown; title?: unknown }[]) {
       const upload = context.uploads.get(String(item.id));
       if (upload?.bytes === undefined) return refuse("file_not_found");
-      const file: SlackFile = { id: String(item.id), name: upload.name, title: item.title ?? upload.name, size: upload.bytes.length, mode: "hosted" };
+      const file: SlackFile = {
+        id: String(item.id),
+        name: upload.name,
+        title: item.title ?? upload.name,
+        size: upload.bytes.length,
+        mode: "hosted",
+      };
       context.workspace.files.set(file.id, { file, bytes: upload.bytes, mimeType: "application/octet-stream" });
       stored.push(file);
     }

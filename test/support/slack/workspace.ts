@@ -68,10 +68,34 @@ export class Workspace {
       isBot: true,
       botId: "B0BOT",
     });
-    this.addUser({ id: "U0AMY", name: "amy", realName: "Amy Adams", displayName: "Amy", tz: "Europe/Berlin", teamId: this.teamId, isBot: false });
-    this.addUser({ id: "U0BOB", name: "bob", realName: "Bob Brown", displayName: "", tz: "America/New_York", teamId: this.teamId, isBot: false });
+    this.addUser({
+      id: "U0AMY",
+      name: "amy",
+      realName: "Amy Adams",
+      displayName: "Amy",
+      tz: "Europe/Berlin",
+      teamId: this.teamId,
+      isBot: false,
+    });
+    this.addUser({
+      id: "U0BOB",
+      name: "bob",
+      realName: "Bob Brown",
+      displayName: "",
+      tz: "America/New_York",
+      teamId: this.teamId,
+      isBot: false,
+    });
     this.addUser({ id: "U0GUEST", name: "gil", realName: "Gil", displayName: "Gil", teamId: "T0OTHER", isBot: false });
-    this.addUser({ id: "U0ROBOT", name: "robot", realName: "Robot", displayName: "Robot", teamId: this.teamId, isBot: true, botId: "B0ROBOT" });
+    this.addUser({
+      id: "U0ROBOT",
+      name: "robot",
+      realName: "Robot",
+      displayName: "Robot",
+      teamId: this.teamId,
+      isBot: true,
+      botId: "B0ROBOT",
+    });
     this.addChannel("D0AMY", "im", "", ["U0AMY", "U0BOT"]);
     this.addChannel("D0BOB", "im", "", ["U0BOB", "U0BOT"]);
     this.addChannel("C0GENERAL", "channel", "general", ["U0AMY", "U0BOB", "U0GUEST", "U0ROBOT", "U0BOT"]);
@@ -115,7 +139,9 @@ export function messageJson(workspace: Workspace, message: SlackMessage, withMet
     type: "message",
     ...(message.subtype === undefined ? {} : { subtype: message.subtype }),
     user: message.user,
-    ...(message.botId === undefined ? {} : { bot_id: message.botId, app_id: workspace.appId, bot_profile: { id: message.botId, name: "bot" } }),
+    ...(message.botId === undefined
+      ? {}
+      : { bot_id: message.botId, app_id: workspace.appId, bot_profile: { id: message.botId, name: "bot" } }),
     text: message.text,
     ts: message.ts,
     team: workspace.users.get(message.user)?.teamId ?? workspace.teamId,
