@@ -276,6 +276,7 @@ export class World {
       components: seesContent ? message.components : [],
       pinned: false,
       flags: message.flags,
+      ...(message.reactions.size === 0 ? {} : { reactions: [...message.reactions].map((name) => ({ count: 1, me: true, emoji: { id: null, name } })) }),
       ...(showNonce ? { nonce: message.nonce } : {}),
       ...(message.authorId === this.bot.id ? { application_id: this.applicationId } : {}),
       ...(form.gateway && channel?.guildId !== undefined ? { guild_id: channel.guildId, ...member(message.authorId) } : {}),
