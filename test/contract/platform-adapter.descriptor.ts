@@ -76,7 +76,7 @@ export interface Placed {
 
 /**
  * How the next call of `send` (or `edit`, for `on: "edit"`) goes wrong.
- * - `refused-connection`: nobody listens (for the time of the fault).
+ * - `refused-connection`: nobody listens for a moment (the suite repeats the next send until it works again).
  * - `server-error`: a 5xx with the platform's own JSON, nothing stored.
  * - `html-error`: a 5xx with an HTML page, nothing known.
  * - `lost-answer`: the message is stored, then the connection is cut.
@@ -121,11 +121,13 @@ export interface PlatformDriver {
   withBadCredentials(): PlatformAdapter;
   /** The bot's own account id. */
   readonly botId: string;
+  /** Tokens and the like that no error and no log line may show. */
+  readonly secrets: readonly string[];
   /** Ids of the ready places, as the adapter must report them. */
   readonly places: Readonly<Record<PlaceName, { readonly chatId: string; readonly threadId?: string }>>;
   act(act: Act): Promise<Placed>;
   /** The next `times` (1) sends or edits fail like this; the rest work. */
-  fail(fault: Fault, options?: { readonly times?: number; readonly on?: "send" | "edit"; readonly retryAfterMs?: number }): void;
+  fail(fault: Fault, options?: { readonly times?: number; readonly on?: "send" | "edit"; readonly retryAfterMs?: number }): void | Promise<void>;
   /** What the chats show, in order of arrival: the bot's messages only, removed ones left out. */
   shown(): readonly Shown[];
   /** The number of attempts (requests) the platform has seen for sends. */
@@ -160,6 +162,7 @@ export interface AdapterDescriptor {
 
 /** Groups of cases that a platform may lack. */
 export type CaseName =
+  | "groups"
   | "threads"
   | "credentials"
   | "transport-lost"

@@ -6,11 +6,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { InboundEvent, InboundMessage } from "../../src/domain/message.js";
 import type { AdapterDeps, AdapterIo } from "../../src/ports/platform-adapter.js";
-import type { Clock, Logger } from "../../src/ports/runtime.js";
+import { collectingLogger, systemClock, type CollectedLog } from "./runtime.js";
 
 export interface RecordingIo extends AdapterIo {
   /** All events ever delivered, in order. */
   readonly events: InboundEvent[];
+  /** Events whose delivery was refused: the adapter has read them and may not acknowledge them. */
+  readonly refused: InboundEvent[];
   /** One entry per `deliver` call. */
   readonly batches: (readonly InboundEvent[])[];
   readonly failures: Error[];
@@ -38,11 +40,15 @@ export function recordingIo(): RecordingIo {
   const io: RecordingIo = {
     events: [],
     batches: [],
+    refused: [],
     failures: [],
     seen: [],
     async deliver(events) {
       if (gate !== undefined) await gate;
-      if (refusing) throw new Error("the inbox is closing");
+      if (refusing) {
+        io.refused.push(...events);
+        throw new Error("the inbox is closing");
+      }
       io.batches.push(events);
       io.events.push(...events);
       for (const waiter of [...waiters]) waiter();
@@ -126,40 +132,9 @@ function listen(handler: (request: IncomingMessage, response: ServerResponse) =>
   });
 }
 
-export interface LogLine {
-  readonly level: "debug" | "info" | "warn" | "error";
-  readonly fields: object;
-  readonly message: string;
-}
-
-/** A logger that keeps its lines, and the machine's clock: the deps of an adapter under test. */
-export function adapterDeps(): AdapterDeps & { readonly lines: LogLine[] } {
-  const lines: LogLine[] = [];
-  return { clock: machineClock(), logger: keepingLogger(lines, {}), lines };
-}
-
-export function machineClock(): Clock {
-  return {
-    now: () => Date.now(),
-    after(ms, task) {
-      const timer = setTimeout(task, ms);
-      timer.unref();
-      return () => clearTimeout(timer);
-    },
-  };
-}
-
-function keepingLogger(lines: LogLine[], base: object): Logger {
-  const at = (level: LogLine["level"]) => (fields: object, message: string) => {
-    lines.push({ level, fields: { ...base, ...fields }, message });
-  };
-  return {
-    debug: at("debug"),
-    info: at("info"),
-    warn: at("warn"),
-    error: at("error"),
-    child: (fields) => keepingLogger(lines, { ...base, ...fields }),
-  };
+/** The deps of an adapter under test: the machine's clock and a log that keeps its lines. */
+export function adapterDeps(): AdapterDeps & { readonly logger: CollectedLog } {
+  return { clock: systemClock, logger: collectingLogger() };
 }
 
 /** Waits until the condition holds; looks every 10 ms. */
