@@ -26,17 +26,18 @@ function slash(body: Fields, reading: Reading): InboundMessage | undefined {
   const command = slashCommand(textOf(body, "text") ?? "");
   const name = textOf(body, "channel_name");
   const timeZone = reading.known.person(userId)?.timeZone;
+  const chat = chatOf(reading, channelId, undefined, name === "privategroup" ? undefined : name);
   return {
     kind: "message",
     platform,
     botId: self.userId,
     key: keyOf(self, "command", triggerId),
     account: accountOf(reading, userId, [textOf(body, "team_id")], textOf(body, "user_name")),
-    chat: chatOf(reading, channelId, undefined, name === "privategroup" ? undefined : name),
+    chat,
     at: now,
     messageId: triggerId,
     text: `${textOf(body, "command") ?? ""} ${textOf(body, "text") ?? ""}`.trim(),
-    addressed: "command",
+    addressed: chat.kind === "dm" ? "dm" : "command",
     command,
     attachments: [],
     route: { platform, chatId: channelId, hint: responseHint(body, now) },

@@ -26,16 +26,36 @@ export function mentions(text: string, userId: string): boolean {
   return new RegExp(`<@${userId}(?:\\|[^<>]*)?>`).test(text);
 }
 
+/** Code, which keeps its marks. */
+const code = /(```[\s\S]*?```|`[^`\n]+`)/;
+const before = String.raw`(^|[\s([{"'“‘>_~*—–-])`;
+const after = String.raw`(?=$|[\s.,!?;:)\]}"'”’<_~*—–-])`;
+/** `*bold*` and `~struck~` as Slack reads them: at word borders, on one line. A token in between may hold anything. */
+const bold = new RegExp(`<[^<>]*>|${before}\\*(?=\\S)((?:<[^<>]*>|[^*\\n<])*[^\\s*<]|<[^<>]*>)\\*${after}`, "gm");
+const struck = new RegExp(`<[^<>]*>|${before}~(?=\\S)((?:<[^<>]*>|[^~\\n<])*[^\\s~<]|<[^<>]*>)~${after}`, "gm");
+
+/** Slack's marks for bold and struck text to Markdown's; italics, code, quotes and lists are written alike. */
+function toMarkdown(text: string): string {
+  const remark = (segment: string, pattern: RegExp, mark: string): string =>
+    segment.replace(pattern, (whole: string, lead: string | undefined, inner: string | undefined) =>
+      inner === undefined ? whole : `${lead ?? ""}${mark}${inner}${mark}`,
+    );
+  return text
+    .split(code)
+    .map((segment, index) => (index % 2 === 1 ? segment : remark(remark(segment, bold, "**"), struck, "~~")))
+    .join("");
+}
+
 const token = /<([^<>]+)>|&(amp|lt|gt);/g;
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">" };
 
 /**
- * Reads a Slack text. Mentions become `@Name (U123)`, channels `#name (C123)`, `<url|label>` becomes `[label](url)`, a
+ * Reads a Slack text as Markdown. Mentions become `@Name (U123)`, channels `#name (C123)`, `<url|label>` becomes `[label](url)`, a
  * bare `<url>` the URL. Mentions of `selfId` are taken out. Source: docs.slack.dev, "Formatting message text".
  */
 export function readText(text: string, selfId: string, names: Names): string {
   let selfGone = false;
-  const read = text.replace(token, (_whole: string, inner: string | undefined, entity: string | undefined) => {
+  const read = toMarkdown(text).replace(token, (_whole: string, inner: string | undefined, entity: string | undefined) => {
     if (entity !== undefined) return entities[entity] ?? "";
     const part = readToken(inner ?? "", selfId, names);
     selfGone ||= part === undefined;
