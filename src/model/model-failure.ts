@@ -29,6 +29,8 @@ interface ErrorLike {
 
 const tooLong =
   /context.{0,12}(length|window|size)|maximum context|prompt is too long|too many (input )?tokens|input is too long|exceeds the (available|model)/i;
+/** Codes of Node's own limits for headers and body (five minutes each). */
+const libraryTimeouts = /\bUND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT\b/;
 const optionalFields: readonly OptionalField[] = ["stream_options", "max_completion_tokens", "max_tokens", "temperature"];
 
 /** What is known of the failed request: the time, for a `retry-after` date, and the fields that were sent. */
@@ -50,7 +52,7 @@ export function causeOf(error: unknown, sent: Sent): Cause {
       repeat: true,
     };
   if (isErrorFrame(found)) return frameCause(found, detail, sent);
-  return { failure: "network", detail, repeat: true };
+  return { failure: libraryTimeouts.test(detail) ? "timeout" : "network", detail, repeat: true };
 }
 
 function statusCause(status: number, error: ErrorLike, detail: string, sent: Sent): Cause {

@@ -110,6 +110,8 @@ export class OpenAiModel implements ChatModel {
   /** One try: yields text, returns the result, with its cause when it is a failure that may be worth another try. */
   async *#try(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent, Try> {
     const { idleTimeoutMs, requestTimeoutMs } = this.#settings;
+    // The time to load the library is not the server's silence. A failure of it shows again below.
+    await Promise.allSettled([this.#library()]);
     const watch = new CallWatch({
       clock: this.#deps.clock,
       signal,
@@ -117,8 +119,9 @@ export class OpenAiModel implements ChatModel {
       totalMs: requestTimeoutMs,
     });
     const answer = new StreamAnswer(request.tools.map((tool) => tool.name));
-    const body = requestBody(request, this.#settings, this.#refused);
+    let body: WireBody | undefined;
     try {
+      body = requestBody(request, this.#settings, this.#refused);
       const chunks = await watch.race(this.#open(body, watch.signal));
       while (chunks !== "stopped") {
         const next = await watch.race(chunks.next());
@@ -132,7 +135,7 @@ export class OpenAiModel implements ChatModel {
       return yield* this.#finish(request, answer);
     } catch (error) {
       if (watch.stopped !== undefined) return this.#stopped(watch, answer);
-      const cause = causeOf(error, { now: this.#deps.clock.now(), body });
+      const cause = causeOf(error, { now: this.#deps.clock.now(), body: body ?? {} });
       if (cause.refusedField !== undefined) this.#refused.add(cause.refusedField);
       return this.#failed(cause, answer);
     } finally {

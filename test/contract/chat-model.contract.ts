@@ -54,7 +54,7 @@ export function chatModelContract(name: string, under: ChatModelUnderTest): void
       server = await startScriptedModel();
       model = under.build({
         url: server.url,
-        idleTimeoutMs: 250,
+        idleTimeoutMs: 400,
         apiKey: "sk-test-1234567890abcdef",
       });
     });

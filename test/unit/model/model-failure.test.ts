@@ -50,6 +50,11 @@ describe("the class of a model failure", () => {
     ],
     ["a frame without a code", new APIError(undefined, { message: "x" }, undefined, undefined), { failure: "server", repeat: true }],
     ["a refused connection", new APIConnectionError({ message: "Connection error." }), { failure: "network", repeat: true }],
+    [
+      "a silence that Node itself ended",
+      new TypeError("terminated", { cause: Object.assign(new Error("Body Timeout Error"), { code: "UND_ERR_BODY_TIMEOUT" }) }),
+      { failure: "timeout", repeat: true },
+    ],
     ["a cut stream", new TypeError("terminated"), { failure: "network", repeat: true }],
     ["a frame that is not JSON", new SyntaxError("Unexpected token"), { failure: "protocol", repeat: true }],
     ["something that is no error", "odd", { failure: "network", detail: "odd" }],
