@@ -51,12 +51,12 @@ export function messageEvent(message: Fields, context: InboundContext): InboundM
   const snapshot = snapshotOf(message);
   const home = { channelId: place.id, messageId };
   const attachments = [...attachmentsOf(message, home), ...(snapshot === undefined ? [] : attachmentsOf(snapshot, home))];
-  const said = readableText(content === "" && snapshot !== undefined ? (textOf(snapshot, "content") ?? "") : content, snapshot ?? message, texts);
+  const said = content === "" ? readableText(otherText(message, snapshot) ?? "", snapshot ?? message, texts) : readableText(content, message, texts);
   const replyTo = quoteOf(message, texts);
   const mentioned = namesBot(content, texts);
   const addressed = place.kind === "dm" ? "dm" : mentioned ? "mention" : replyTo?.fromSelf === true ? "reply" : undefined;
   const command = addressed === undefined || account.isBot ? undefined : typedCommand(said);
-  const ignore = own ? "own" : account.isBot && !mentioned ? "bot" : isUnreadable(message, place) ? "unreadable" : undefined;
+  const ignore = own ? "own" : account.isBot && !mentioned ? "bot" : isEmpty(message) ? "unreadable" : undefined;
   const partial = partialOf(content, snapshot !== undefined);
   return {
     kind: "message",
@@ -88,7 +88,7 @@ export function editEvent(message: Fields, context: InboundContext): InboundEdit
   if (messageId === undefined || account === undefined || Number.isNaN(edited) || typeof content !== "string") return undefined;
   if (account.id === context.botId || !spoken.has(numberOf(message, "type") ?? 0)) return undefined;
   const { botId, place, names } = context;
-  if (content === "" && isUnreadable(message, place)) return undefined;
+  if (isEmpty(message)) return undefined;
   return {
     kind: "edit",
     platform,
@@ -110,7 +110,7 @@ export function quotedOf(message: Fields, texts: TextContext): QuotedMessage | u
   if (messageId === undefined || channelId === undefined || accountOf(message) === undefined) return undefined;
   const snapshot = snapshotOf(message);
   const home = { channelId, messageId };
-  const text = [textOf(message, "content"), snapshot === undefined ? undefined : textOf(snapshot, "content"), embedText(message)].find((part) => part !== undefined);
+  const text = textOf(message, "content") ?? otherText(message, snapshot);
   return {
     author: authorName(message),
     text: readableText(text ?? "", message, texts),
@@ -179,13 +179,15 @@ function partialOf(content: string, isForward: boolean): InboundMessage["partial
   return near ? { group: "long-text", idleMs: 2_000 } : undefined;
 }
 
-/** A guild message that carries nothing at all: the content intent is missing, since Discord lets nobody send such a message. */
-function isUnreadable(message: Fields, place: Place): boolean {
-  if (place.guildId === undefined || textOf(message, "content") !== undefined || message["poll"] !== undefined) return false;
+/** A message that carries nothing at all. Nobody can send one: in a server it means that the content intent is missing. */
+function isEmpty(message: Fields): boolean {
+  if (textOf(message, "content") !== undefined || asFields(message["poll"]) !== undefined) return false;
   return ["attachments", "embeds", "sticker_items", "message_snapshots", "components"].every((key) => listOf(message, key).length === 0);
 }
 
-function embedText(message: Fields): string | undefined {
-  const lines = listOf(message, "embeds").flatMap((embed) => [textOf(embed, "title"), textOf(embed, "description")].filter((part) => part !== undefined));
-  return lines.length === 0 ? undefined : lines.join("\n");
+/** What a message without words of its own says: the forwarded one, a poll's question, an embed. */
+function otherText(message: Fields, snapshot: Fields | undefined): string | undefined {
+  const poll = textOf(fieldsOf(fieldsOf(message, "poll"), "question"), "text");
+  const embeds = listOf(snapshot ?? message, "embeds").flatMap((embed) => [textOf(embed, "title"), textOf(embed, "description")].filter((part) => part !== undefined));
+  return (snapshot === undefined ? undefined : textOf(snapshot, "content")) ?? poll ?? (embeds.length === 0 ? undefined : embeds.join("\n"));
 }

@@ -58,7 +58,7 @@ export function commandEvent(interaction: Fields, context: InteractionContext): 
     at: ref.at,
     messageId: ref.id,
     text: `/${name}${args === "" ? "" : ` ${args}`}`,
-    addressed: "command",
+    addressed: context.place.kind === "dm" ? "dm" : "command",
     command: { name: name.toLowerCase(), args },
     attachments: [],
     route: { platform, chatId: context.place.id, hint },

@@ -110,7 +110,7 @@ export class Live {
   async #message(message: Fields): Promise<InboundEvent | undefined> {
     const context = await this.#context(message);
     const event = context === undefined ? undefined : messageEvent(message, context);
-    if (event?.ignore === "unreadable" && !this.#warned) {
+    if (event?.ignore === "unreadable" && event.chat.containerId !== undefined && !this.#warned) {
       this.#warned = true;
       this.#deps.logger.warn({ chatId: event.chat.id }, `Discord sends messages without their text: the Message Content Intent is off. ${contentIntentRemedy}`);
     }

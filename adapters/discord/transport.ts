@@ -30,6 +30,7 @@ export function restOptions(sdk: Sdk, apiUrl: string, timings: Timings): Partial
     version: "10",
     retries: 0,
     timeout: timings.requestMs,
+    offset: 0,
     rejectOnRateLimit: () => true,
     makeRequest: (url, init) => requestOnce(sdk.DefaultRestOptions.makeRequest, url, init),
   };

@@ -49,7 +49,8 @@ export interface DiscordEmulator {
   press(spec: { readonly messageId: string; readonly data: string; readonly by?: User }): Interaction;
   /** Changes a thread and tells the sessions. */
   setThread(thread: Channel, state: { readonly locked?: boolean; readonly archived?: boolean }): void;
-  addGuild(): void;
+  /** The bot is added to another server; its id. */
+  addGuild(): string;
   removeGuild(): void;
   /** Sends any dispatch to every session, for malformed ones too. */
   raw(t: string, d: unknown): void;
@@ -207,7 +208,9 @@ export async function startDiscordEmulator(options: EmulatorOptions = {}): Promi
       gateway.dispatch("THREAD_UPDATE", "guilds", () => world.wireChannel(thread));
     },
     addGuild() {
-      gateway.dispatch("GUILD_CREATE", "guilds", () => ({ ...world.wireGuild(), id: snowflake(), name: "New Guild", channels: [], threads: [], joined_at: new Date().toISOString() }));
+      const id = snowflake();
+      gateway.dispatch("GUILD_CREATE", "guilds", () => ({ ...world.wireGuild(), id, name: "New Guild", channels: [], threads: [], joined_at: new Date().toISOString() }));
+      return id;
     },
     removeGuild() {
       gateway.dispatch("GUILD_DELETE", "guilds", () => ({ id: world.guildId }));

@@ -147,6 +147,8 @@ export class RestServer {
     });
     for (const socket of this.#sockets) socket.destroy();
     await closed;
+    // The client must have seen its pooled connections end, or it would write into one of them.
+    await new Promise((resolve) => setTimeout(resolve, 30));
     setTimeout(() => {
       this.listen().catch(() => undefined);
     }, ms);
