@@ -40,5 +40,5 @@ export interface Tool<Input = unknown> {
 
 /** Keeps the input type between schema and `run`. */
 export function defineTool<Input>(tool: Tool<Input>): Tool {
-  return tool as Tool;
+  return tool;
 }

@@ -231,6 +231,7 @@ export class TurnRunner {
     await this.#deps.turns.join(turn.id, turn.claim, {
       inboxIds: acts.flatMap((act) => act.inboxIds), user: turn.user, said: [turn.said, more.said].join("\n"),
     });
+    await this.#deps.turns.assistant(turn.id, turn.claim, { role: "user", content: more.content });
     running.act = concat([running.act, ...acts]);
     return more.content;
   }

@@ -261,9 +261,9 @@ export interface TurnCommit {
   readonly usage: Usage;
   readonly model: string;
   readonly iterations: number;
-  /** Added to the space's counters; `decide` then sees the sums and returns what they become and which intents that earns. */
+  /** Added to the space's counters; `decide` then sees the sums and the id of the last message stored, and returns what they become and which intents that earns. */
   readonly counts: Counters;
-  readonly decide: (counters: Counters) => { readonly counters: Counters; readonly intents: readonly NewIntent[] };
+  readonly decide: (counters: Counters, lastMessageId: number) => { readonly counters: Counters; readonly intents: readonly NewIntent[] };
   /** Set when the reply says that an earlier part may not have arrived. */
   readonly notesUnknown?: boolean;
 }
@@ -278,7 +278,7 @@ export interface Turns {
   /** Turns still `running` in the store, oldest first. */
   unfinished(): Promise<TurnRow[]>;
   byId(turnId: string): Promise<TurnRow | undefined>;
-  /** The journal: an assistant message with calls, stored before any of them runs. */
+  /** The journal: an assistant message with calls, stored before any of them runs; or a user entry steered into the turn. */
   assistant(turnId: string, claim: number, entry: Entry): Promise<void>;
   /** Stored before a call with an effect runs. Returns the stored result when it already has one, `started` when an earlier attempt began it and nobody knows its end. */
   startCall(turnId: string, claim: number, call: ToolCall): Promise<"run" | "started" | { readonly result: string }>;
