@@ -3,7 +3,7 @@
  * end at three backticks, quotes do not nest, and only http addresses become links.
  */
 import type { RenderedPart } from "../../src/domain/message.js";
-import { backslashCounts, codeSpan, linkTarget, shortFencedBlock } from "../../src/text/escape.js";
+import { backslashCounts, codeSpan, escapeOutsideAddresses, linkTarget, shortFencedBlock } from "../../src/text/escape.js";
 import type { Flow } from "../../src/text/flow.js";
 import { layOut } from "../../src/text/layout.js";
 import { parseMarkdown } from "../../src/text/markdown.js";
@@ -55,14 +55,21 @@ const dialect: Dialect = {
   code: codeSpan,
   // Discord takes a word after the fence for a language only when it is made of these.
   codeBlock: (code, language) => shortFencedBlock(code, /^[a-z0-9_+\-.#]+$/i.test(language) ? language : ""),
-  link: (label, url) => (balanced(label) ? `[${label}](${linkTarget(url)})` : `${label} (<${linkTarget(url)}>)`),
+  // A label that is an address itself, or has stray brackets, would leave the whole link as raw text.
+  link: (label, url) =>
+    balanced(label) && !/:\/\/|\]\(/.test(label) ? `[${label}](${linkTarget(url)})` : `${label} (<${linkTarget(url)}>)`,
   address: (url, next) => (/^\s?$/.test(next) ? url : `<${url}>`),
 };
 
 /** Text that stays text: a backslash before all that Discord would read as markup. */
 function escapeText(_piece: string, { line, start, end, lineStart }: Place): string {
-  let out = "";
-  for (let at = start; at < end; at++) out += escapeCharacter(line, at, end);
+  const out = escapeOutsideAddresses(
+    line,
+    start,
+    end,
+    (at) => escapeCharacter(line, at, end),
+    (address) => address,
+  );
   if (!lineStart) return out;
   return out.replace(/^(#{1,3}(?=\s)|-#|[-+](?=\s)|>)/, "\\$1").replace(/^(\d+)\.(?=\s|$)/, "$1\\.");
 }

@@ -2,7 +2,7 @@
  * Slack's two dialects: the `markdown` block (standard Markdown, but `<…>` is read as a token even there) and mrkdwn.
  * mrkdwn has no escape for `*`, `_` and `~`: a zero-width space keeps literal ones from acting as marks.
  */
-import { backslashCounts, codeSpan, fencedBlock, linkTarget, shortFencedBlock } from "../../src/text/escape.js";
+import { backslashCounts, codeSpan, escapeOutsideAddresses, fencedBlock, linkTarget, shortFencedBlock } from "../../src/text/escape.js";
 import type { Dialect, Place } from "../../src/text/marked.js";
 
 const zeroWidthSpace = "\u200b";
@@ -31,7 +31,8 @@ export const markdownDialect: Dialect = {
   text: escapeMarkdown,
   code: (code) => codeSpan(inertCode(code)),
   codeBlock: (code, language) => fencedBlock(inertCode(code), language),
-  link: (label, url) => `[${label.includes("`") ? label : label.replace(/(?<!\\)[[\]]/g, "\\$&")}](${linkTarget(url)})`,
+  // A label may not hold a link of its own, and an address in it is one.
+  link: (label, url) => (label.includes("://") ? `${label} (<${linkTarget(url)}>)` : `[${closedLabel(label)}](${linkTarget(url)})`),
   address: (url) => `<${url}>`,
 };
 
@@ -55,6 +56,10 @@ export const mrkdwnDialect: Dialect = {
   address: (url) => `<${escapeAngles(linkTarget(url))}>`,
 };
 
+function closedLabel(label: string): string {
+  return label.includes("`") ? label : label.replace(/(?<!\\)[[\]]/g, "\\$&");
+}
+
 function inertCode(code: string): string {
   return code.replace(token, `<${zeroWidthSpace}`);
 }
@@ -67,13 +72,19 @@ function escapeMrkdwn(piece: string, { line, start }: Place): string {
 }
 
 function escapeMarkdown(_piece: string, { line, start, end, lineStart }: Place): string {
-  let out = "";
-  for (let at = start; at < end; at++) out += escapeCharacter(line, at, end);
+  const out = escapeOutsideAddresses(
+    line,
+    start,
+    end,
+    (at) => escapeCharacter(line, at, at > start && at + 1 < end, end),
+    (address) => address.replace(/&(?=#|[a-z]+;)/gi, "&amp;"),
+  );
   if (!lineStart) return out;
   return out.replace(/^(#{1,6}(?=\s|$)|[-+](?=\s|$)|\*(?=\s|$)|[-=]+\s*$)/, "\\$1").replace(/^(\d{1,9})([.)])(?=\s|$)/, "$1\\$2");
 }
 
-function escapeCharacter(line: string, at: number, end: number): string {
+/** `within`: no mark can be put right beside the character. */
+function escapeCharacter(line: string, at: number, within: boolean, end: number): string {
   const character = line[at] ?? "";
   const before = line[at - 1] ?? " ";
   const next = line[at + 1] ?? " ";
@@ -90,9 +101,9 @@ function escapeCharacter(line: string, at: number, end: number): string {
     case "~":
       return `\\${character}`;
     case "*":
-      return /\s/.test(before) && /\s/.test(next) ? character : "\\*";
+      return within && /\s/.test(before) && /\s/.test(next) ? character : "\\*";
     case "_":
-      return /[\p{L}\p{N}]/u.test(before) && /[\p{L}\p{N}]/u.test(next) ? character : "\\_";
+      return within && /[\p{L}\p{N}]/u.test(before) && /[\p{L}\p{N}]/u.test(next) ? character : "\\_";
     case "]":
       return next === "(" || next === "[" ? "\\]" : character;
     default:

@@ -91,7 +91,13 @@ function entitiesOf(flow: Flow): TelegramEntity[] {
     else if (span.kind === "italic") found.push(...aroundCode(flow, "italic", span, codes));
     else if (span.kind === "strike") found.push(...aroundCode(flow, "strikethrough", span, codes));
   }
-  return found.sort((a, b) => a.offset - b.offset || b.length - a.length);
+  return found.sort((a, b) => a.offset - b.offset || b.length - a.length || rank(a) - rank(b));
+}
+
+/** Of entities over the same text a quote is the outermost, code the innermost. */
+function rank({ type }: TelegramEntity): number {
+  if (type === "blockquote") return 0;
+  return type === "pre" || type === "code" ? 2 : 1;
 }
 
 /** Telegram links plain addresses by itself; one with a handle is linked here, since a link's text cannot ping. */
@@ -115,7 +121,7 @@ function aroundCode(flow: Flow, type: TelegramEntity["type"], span: FlowSpan, co
   return [...found, ...entity(flow, type, { start, end: span.end })];
 }
 
-/** One entity without white space at its ends, or none. Code keeps its own white space at the start. */
+/** One entity without white space at its ends, or none. Code keeps its own white space at the start, also in a quote. */
 function entity(
   flow: Flow,
   type: TelegramEntity["type"],
@@ -125,6 +131,7 @@ function entity(
   const text = flow.text.slice(span.start, span.end);
   const length = text.trimEnd().length;
   if (length === 0) return [];
-  const lead = type === "pre" || type === "code" ? 0 : text.length - text.trimStart().length;
+  const codeFirst = flow.spans.some((other) => other.start === span.start && (other.kind === "code-block" || other.kind === "code"));
+  const lead = codeFirst && type !== "text_link" ? 0 : text.length - text.trimStart().length;
   return [{ type, offset: span.start + lead, length: length - lead, ...extra }];
 }

@@ -34,6 +34,34 @@ export function backslashCounts(line: string, at: number, end: number): boolean 
   return at + 1 >= end || /[^0-9A-Za-z\s]/.test(line[at + 1] ?? "");
 }
 
+/**
+ * Escapes a stretch of a line by character; an address in it goes through `keep` as a whole, since an escape would become part
+ * of it. One at the stretch's end gets angle brackets, or a mark behind it would.
+ */
+export function escapeOutsideAddresses(
+  line: string,
+  start: number,
+  end: number,
+  escape: (at: number) => string,
+  keep: (address: string) => string,
+): string {
+  const address = /(?<![\p{L}\p{N}])https?:\/\/[^\s<>]+/gu;
+  let out = "";
+  let at = start;
+  const escapeUpTo = (to: number): void => {
+    for (; at < to; at++) out += escape(at);
+  };
+  if (line.includes("://")) {
+    for (const match of line.slice(start, end).matchAll(address)) {
+      escapeUpTo(start + match.index);
+      at = start + match.index + match[0].length;
+      out += at === end ? `<${keep(match[0])}>` : keep(match[0]);
+    }
+  }
+  escapeUpTo(end);
+  return out;
+}
+
 function longestRun(code: string): number {
   return (code.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 0);
 }

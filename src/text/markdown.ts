@@ -230,11 +230,11 @@ function readInline(children: readonly Token[]): { text: string; spans: Span[] }
   return { text, spans: spans.filter((span) => span.end > span.start).sort((a, b) => a.start - b.start || b.end - a.end) };
 }
 
-/** Ends a link; one without a visible label shows its address. Returns the text. */
+/** Ends a link: its label is one line, one without a visible label shows its address. Returns the text. */
 function closeLink(text: string, link: { readonly start: number; readonly url: string; readonly auto: boolean }, spans: Span[]): string {
   if (link.url === "") return text;
-  const label = text.slice(link.start);
-  const shown = isVisible(label) ? text : text + link.url;
+  const label = text.slice(link.start).replaceAll("\n", " ");
+  const shown = text.slice(0, link.start) + (isVisible(label) ? label : label + link.url);
   const auto = link.auto || shown.slice(link.start) === link.url;
   if (!(auto && link.url.startsWith("mailto:"))) spans.push({ kind: "link", start: link.start, end: shown.length, url: link.url, auto });
   return shown;

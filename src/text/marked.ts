@@ -135,12 +135,18 @@ class Line {
     for (const span of [...leaves, ...marks]) edges.add(Math.max(span.start, this.#content)).add(span.end);
     const ordered = [...edges].sort((a, b) => a - b);
     const writer = new MarkWriter(this.#dialect.link);
+    let active: OpenMark[] = [];
+    let nextMark = 0;
+    let nextLeaf = 0;
     for (let index = 0; index + 1 < ordered.length; index++) {
       const start = ordered[index] ?? 0;
       const end = ordered[index + 1] ?? 0;
-      const active = marks.filter((mark) => mark.start <= start && mark.end >= end);
+      active = active.filter((mark) => mark.end > start);
+      for (let mark = marks[nextMark]; mark !== undefined && mark.start <= start; mark = marks[++nextMark]) active.push(mark);
+      while ((leaves[nextLeaf]?.end ?? Infinity) <= start) nextLeaf++;
+      const candidate = leaves[nextLeaf];
+      const leaf = candidate !== undefined && candidate.start <= start ? candidate : undefined;
       const inLink = active.some((mark) => mark.kind === "link");
-      const leaf = leaves.find((span) => span.start <= start && span.end >= end);
       const piece = this.#text.slice(start, end);
       writer.enter(inLink && !this.#dialect.marksInLinks ? withoutInner(active) : active);
       if (leaf?.kind === "code" && (!inLink || this.#dialect.marksInLinks)) writer.put(this.#dialect.code(piece));
@@ -159,29 +165,34 @@ class Line {
 
   #marks(boldHeading: boolean): OpenMark[] {
     const found: OpenMark[] = [];
-    const boldAll = boldHeading ? this.#spans.find((span) => span.kind === "heading") : undefined;
-    for (const span of boldAll === undefined ? this.#spans : [{ ...boldAll, kind: "bold" as const }, ...this.#spans]) {
-      if (span.kind === "link") {
-        if (!span.auto)
-          found.push({ kind: "link", start: Math.max(span.start, this.#content), end: span.end, mark: "", url: span.url ?? "" });
-      } else if (span.kind === "bold" || span.kind === "italic" || span.kind === "strike") {
-        if (span.kind === "bold" && boldAll !== undefined && span.end - span.start < boldAll.end - boldAll.start) continue;
-        const last = found.findLast((mark) => mark.kind === span.kind);
-        if (last !== undefined && last.end >= span.end) continue;
-        const drawn = this.#drawIn(Math.max(span.start, this.#content), span.end);
-        if (drawn.start < drawn.end)
-          found.push({ kind: span.kind, ...drawn, mark: this.#markFor(span.kind, drawn.start, drawn.end), url: "" });
+    const heading = boldHeading ? this.#spans.find((span) => span.kind === "heading") : undefined;
+    const whole = heading === undefined ? undefined : { ...heading, kind: "bold" as const };
+    for (const span of whole === undefined ? this.#spans : [whole, ...this.#spans]) {
+      const { kind } = span;
+      const from = Math.max(span.start, this.#content);
+      if (kind === "link" && !span.auto) {
+        const drawn = this.#trim(from, span.end);
+        if (drawn.start < drawn.end) found.push({ kind, ...drawn, mark: "", url: span.url ?? "" });
+      } else if (kind === "italic" || kind === "strike" || (kind === "bold" && (whole === undefined || span === whole))) {
+        const drawn = this.#drawIn(from, span.end);
+        if (drawn.start < drawn.end) found.push({ kind, ...drawn, mark: this.#markFor(kind, drawn.start, drawn.end), url: "" });
       }
     }
     return found.sort((a, b) => a.start - b.start || b.end - a.end);
   }
 
-  #drawIn(from: number, to: number): { readonly start: number; readonly end: number } {
+  /** No mark works with white space at its inner side. */
+  #trim(from: number, to: number): { start: number; end: number } {
+    const blank = (at: number): boolean => /\s/.test(this.#text[at] ?? "x");
     let start = from;
     let end = to;
-    const inside = (at: number): boolean => /\s/.test(this.#text[at] ?? "x");
-    while (start < end && inside(start)) start++;
-    while (end > start && inside(end - 1)) end--;
+    while (start < end && blank(start)) start++;
+    while (end > start && blank(end - 1)) end--;
+    return { start, end };
+  }
+
+  #drawIn(from: number, to: number): { start: number; end: number } {
+    let { start, end } = this.#trim(from, to);
     if (!this.#dialect.strictMarks) return { start, end };
     const bare = (at: number): boolean => /[\p{P}\p{S}]/u.test(this.#text[at] ?? "") && !this.#inCode(at);
     const word = (at: number): boolean => /[^\s\p{P}\p{S}]/u.test(this.#text[at] ?? " ");
@@ -190,6 +201,7 @@ class Line {
     return start < end && /\S/.test(this.#text.slice(start, end)) ? { start, end } : { start: to, end: to };
   }
 
+  /** Asked only for a few characters at the ends of marks. */
   #inCode(at: number): boolean {
     return this.#spans.some((span) => (span.kind === "code" || span.kind === "link") && span.start <= at && at < span.end);
   }
