@@ -149,14 +149,24 @@ function checked(text: string, next: string, { before, after }: Difference): App
   if (!same || (after !== undefined && !now.includes(after))) {
     throw new GatewayError("internal", "A memory change would have altered other entries; nothing was written.");
   }
-  return { ok: true, text: next, changed: next !== text, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
+  return {
+    ok: true,
+    text: next,
+    changed: next !== text,
+    ...(before === undefined ? {} : { before }),
+    ...(after === undefined ? {} : { after }),
+  };
 }
 
 function refuse(refusal: Refusal): Applied {
   return { ok: false, refusal };
 }
 
-function duplicateOf(content: string, entries: readonly string[], exactOnly: boolean): { readonly entry: string; readonly exact: boolean } | undefined {
+function duplicateOf(
+  content: string,
+  entries: readonly string[],
+  exactOnly: boolean,
+): { readonly entry: string; readonly exact: boolean } | undefined {
   const form = normalForm(content);
   const exact = entries.find((entry) => normalForm(entry) === form);
   if (exact !== undefined) return { entry: exact, exact: true };
@@ -197,7 +207,10 @@ function exchange(text: string, before: string, content: string): string {
   const piece = pieces[first] ?? "";
   const start = piece.indexOf(before);
   const exchanged = piece.slice(0, start) + content + piece.slice(start + before.length);
-  return join({ pieces: pieces.map((old, index) => (index === first ? exchanged : old)), delimiters }, (old, index) => index !== first && old.trim() === before);
+  return join(
+    { pieces: pieces.map((old, index) => (index === first ? exchanged : old)), delimiters },
+    (old, index) => index !== first && old.trim() === before,
+  );
 }
 
 function without(text: string, before: string): string {

@@ -3,7 +3,8 @@
  * question where a text came from. Chinese, Japanese and Korean characters count as one token each.
  */
 
-const token = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])[\p{L}\p{N}\p{M}])+/gu;
+const token =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])[\p{L}\p{N}\p{M}])+/gu;
 const cjk = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]$/u;
 
 /** Equal normal forms are one entry: Unicode NFC, case, white space and final punctuation make no difference. */
@@ -40,7 +41,11 @@ export function tokenOverlap(a: string, b: string): number {
   return [...first].filter((word) => second.has(word)).length / larger;
 }
 
-const functionWords = new Set("a an the and or of to in on at for with by from as is are was were be it its this that he she they his her their i you we my your our not no does do has have user prefers".split(" "));
+const functionWords = new Set(
+  "a an the and or of to in on at for with by from as is are was were be it its this that he she they his her their i you we my your our not no does do has have user prefers".split(
+    " ",
+  ),
+);
 
 /**
  * The runs of three words in a text (five characters where it has no spaces), runs of mere function words left out.

@@ -8,6 +8,7 @@ import type { MemoryAction, MemoryEvent, MemoryLog, MemoryOwner, NewMemoryEvent,
 import type { Clock } from "../ports/runtime.js";
 import { applyChange, matching, parseEntries, type Applied, type Change } from "./entries.js";
 import { ChangedMeanwhile, readText, replaceFile, type Replaced } from "./hand-edits-files.js";
+import { normalForm } from "./likeness.js";
 import { hashOf, isWhole, reverse, textAfter, undoable, type Hindrance } from "./history.js";
 
 export interface MemoryLimits {
@@ -44,7 +45,8 @@ export interface Outcome {
 }
 
 export type UndoResult =
-  { readonly ok: true; readonly undone: MemoryEvent } | { readonly ok: false; readonly reason: "nothing" | Hindrance; readonly event?: MemoryEvent };
+  | { readonly ok: true; readonly undone: MemoryEvent }
+  | { readonly ok: false; readonly reason: "nothing" | Hindrance; readonly event?: MemoryEvent };
 
 export interface MemoryFilesDeps {
   readonly dataDir: string;
@@ -168,8 +170,16 @@ export class MemoryFiles {
       return { text: applied.text, event: { action: "forget", before: null, after: null }, result: true };
     });
     await this.#deps.log.purge(owner, entry);
+    if (owner.target === "user") await this.#forgetNotes(owner.id, entry);
     await this.tell({ owner, action: "forget", before: entry }, author);
     return held;
+  }
+
+  /** A note from a group that says the same must not bring the text back at the next merge. */
+  async #forgetNotes(personId: string, entry: string): Promise<void> {
+    const notes = await this.#deps.log.pending(personId);
+    const same = notes.filter(({ content }) => normalForm(content) === normalForm(entry));
+    await this.#deps.log.dropPending(same.map(({ id }) => id));
   }
 
   /** Calls the mirror; for the writes built on `write`. */
@@ -194,7 +204,12 @@ export class MemoryFiles {
     throw new GatewayError("store.busy", "The memory file kept changing; nothing was written.");
   }
 
-  async #tryWrite<T>(owner: MemoryOwner, author: Author, path: string, decide: (text: string) => Decision<T>): Promise<{ readonly result: T } | "again"> {
+  async #tryWrite<T>(
+    owner: MemoryOwner,
+    author: Author,
+    path: string,
+    decide: (text: string) => Decision<T>,
+  ): Promise<{ readonly result: T } | "again"> {
     const known = await this.#knownText(owner, path);
     let replaced: Replaced | undefined;
     try {
@@ -240,7 +255,10 @@ function outsideEvent(owner: MemoryOwner, after: string, before: string | undefi
 /** The before and after of a change, for its event row. */
 export function sides(applied: Applied): { before?: string; after?: string } {
   if (!applied.ok) return {};
-  return { ...(applied.before === undefined ? {} : { before: applied.before }), ...(applied.after === undefined ? {} : { after: applied.after }) };
+  return {
+    ...(applied.before === undefined ? {} : { before: applied.before }),
+    ...(applied.after === undefined ? {} : { after: applied.after }),
+  };
 }
 
 function swapped({ before, after }: MemoryEvent): { before?: string; after?: string } {

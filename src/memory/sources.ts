@@ -22,7 +22,12 @@ export function provenanceError(content: string, { said, untrusted }: Sources, s
 }
 
 /** Evidence, where given or required, must occur in what the person said. Merging stored entries in a review needs none. */
-export function evidenceError(evidence: string | undefined, change: Exclude<Change, { action: "remove" }>, context: Sources, stored: readonly string[]): string | undefined {
+export function evidenceError(
+  evidence: string | undefined,
+  change: Exclude<Change, { action: "remove" }>,
+  context: Sources,
+  stored: readonly string[],
+): string | undefined {
   if (evidence === undefined) {
     if (context.origin !== "review" || (change.action === "replace" && merges(change.content, stored))) return undefined;
     return "No evidence: a review must quote in evidence the person's own words that this entry rests on.";

@@ -36,7 +36,10 @@ const input = z.object({
   target: z.unknown().meta({ type: "string", enum: ["user", "memory"] }),
   content: z.unknown().optional().meta({ type: "string", description: "The entry (add, replace)." }),
   old_text: z.unknown().optional().meta({ type: "string", description: "A short piece that occurs in one entry only (replace, remove)." }),
-  evidence: z.unknown().optional().meta({ type: "string", description: "The person's own words this rests on, verbatim. Required in reviews." }),
+  evidence: z
+    .unknown()
+    .optional()
+    .meta({ type: "string", description: "The person's own words this rests on, verbatim. Required in reviews." }),
 });
 
 /** The tool, or undefined when both stores are switched off. */
@@ -54,7 +57,12 @@ export function createMemoryTool(deps: MemoryToolDeps): Tool | undefined {
   });
 }
 
-async function runMemory(deps: MemoryToolDeps, failures: FullStoreFailures, call: z.infer<typeof input>, context: ToolContext): Promise<string> {
+async function runMemory(
+  deps: MemoryToolDeps,
+  failures: FullStoreFailures,
+  call: z.infer<typeof input>,
+  context: ToolContext,
+): Promise<string> {
   const request = readRequest(deps.switches, call);
   if (typeof request === "string") return failed(call.target, request);
   const { target, change, evidence } = request;
@@ -105,7 +113,13 @@ function placeError({ target, change }: Request, context: ToolContext, blind: bo
 }
 
 /** What speaks against the text itself: scan, our own prompts, where it came from. */
-async function textError(deps: MemoryToolDeps, request: Request, context: ToolContext, owner: MemoryOwner, blind: boolean): Promise<string | undefined> {
+async function textError(
+  deps: MemoryToolDeps,
+  request: Request,
+  context: ToolContext,
+  owner: MemoryOwner,
+  blind: boolean,
+): Promise<string | undefined> {
   const { change, evidence } = request;
   if (change.action === "remove") return undefined;
   const scanned = scan(change.content);
@@ -165,7 +179,12 @@ function refusalText(refusal: Refusal): string {
 }
 
 /** The result, always with the same keys. Entries that the scan refuses are masked, so that hostile text edited in by hand is not read. */
-function answer(deps: MemoryToolDeps, owner: MemoryOwner, outcome: { readonly message: string } | { readonly error: string }, known?: readonly string[]): string {
+function answer(
+  deps: MemoryToolDeps,
+  owner: MemoryOwner,
+  outcome: { readonly message: string } | { readonly error: string },
+  known?: readonly string[],
+): string {
   const entries = known ?? parseEntries(deps.files.read(owner));
   return JSON.stringify({
     success: "message" in outcome,
@@ -179,7 +198,14 @@ function answer(deps: MemoryToolDeps, owner: MemoryOwner, outcome: { readonly me
 
 /** A refusal that may show nothing of the store: a wrong target, or a group. */
 function failed(target: unknown, error: string): string {
-  return JSON.stringify({ success: false, target: typeof target === "string" ? target : "", entries: [], usage: "", entry_count: 0, error });
+  return JSON.stringify({
+    success: false,
+    target: typeof target === "string" ? target : "",
+    entries: [],
+    usage: "",
+    entry_count: 0,
+    error,
+  });
 }
 
 function masked(entry: string): string {

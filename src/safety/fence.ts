@@ -24,19 +24,9 @@ export type FenceAttributes = Readonly<Record<string, string>>;
  * The text between `<tag>` and `</tag>` on lines of their own, look-alike fences removed. `tag`: lower-case words
  * joined by hyphens. `note`: a sentence of ours that stands first inside the fence.
  */
-export function fence(
-  tag: string,
-  text: string,
-  attributes: FenceAttributes = {},
-  note?: string,
-): string {
+export function fence(tag: string, text: string, attributes: FenceAttributes = {}, note?: string): string {
   const shown = Object.entries(attributes).map(([name, value]) => ` ${name}="${quoteName(value)}"`);
-  const lines = [
-    `<${tag}${shown.join("")}>`,
-    ...(note === undefined ? [] : [note]),
-    stripFences(text, tag),
-    `</${tag}>`,
-  ];
+  const lines = [`<${tag}${shown.join("")}>`, ...(note === undefined ? [] : [note]), stripFences(text, tag), `</${tag}>`];
   return lines.join("\n");
 }
 
@@ -45,9 +35,7 @@ export function fence(
  * letters or with characters hidden inside. Text without look-alikes is returned unchanged.
  */
 export function stripFences(text: string, tag?: string): string {
-  const names = (tag === undefined ? knownTags : [...knownTags, tag]).map((name) =>
-    name.replaceAll("-", ""),
-  );
+  const names = (tag === undefined ? knownTags : [...knownTags, tag]).map((name) => name.replaceAll("-", ""));
   const anyFence = new RegExp(`<\\/*(?:${names.join("|")})(?:[^<>]{0,200}>)?`, "gu");
   let clean = text;
   for (let rounds = 0; rounds < 50; rounds += 1) {
@@ -79,17 +67,9 @@ function foldTag(text: string): {
   const starts: number[] = [];
   const ends: number[] = [];
   for (let at = 0; at < text.length;) {
-    const entity =
-      text.charAt(at) === "&"
-        ? /^&(?:(lt|#0*60|#x0*3c)|(gt|#0*62|#x0*3e));?/iu.exec(text.slice(at, at + 12))
-        : null;
+    const entity = text.charAt(at) === "&" ? /^&(?:(lt|#0*60|#x0*3c)|(gt|#0*62|#x0*3e));?/iu.exec(text.slice(at, at + 12)) : null;
     const character = entity === null ? String.fromCodePoint(text.codePointAt(at) ?? 0) : entity[0];
-    const plain =
-      entity === null
-        ? foldCharacter(character).replaceAll(/[\s_-]/gu, "")
-        : entity[1] === undefined
-          ? ">"
-          : "<";
+    const plain = entity === null ? foldCharacter(character).replaceAll(/[\s_-]/gu, "") : entity[1] === undefined ? ">" : "<";
     for (let unit = 0; unit < plain.length; unit += 1) {
       starts.push(at);
       ends.push(at + character.length);
@@ -183,8 +163,7 @@ function readTag(text: string): ReadTag {
   }
   const named = /^<(\/*)memorycontext/u.exec(folded);
   if (named !== null) {
-    if (/^[^<>]*$/u.test(folded.slice(1)))
-      return { kind: "undecided", length: text.length, text: "" };
+    if (/^[^<>]*$/u.test(folded.slice(1))) return { kind: "undecided", length: text.length, text: "" };
     return {
       kind: named[1] === "" ? "open" : "close",
       length: ends[named[0].length - 1] ?? head.length,
@@ -195,7 +174,5 @@ function readTag(text: string): ReadTag {
     "&lt;".startsWith(head.toLowerCase()) ||
     /^&#?x?[0-9a-f]{0,6}$/iu.test(head) ||
     "<memorycontext".startsWith(folded.replace(/^<\/+/u, "<"));
-  return couldBe
-    ? { kind: "undecided", length: first.length, text: first }
-    : { kind: "none", length: first.length, text: first };
+  return couldBe ? { kind: "undecided", length: first.length, text: first } : { kind: "none", length: first.length, text: first };
 }

@@ -75,14 +75,11 @@ function fold(text: string): string {
 /** Numeric HTML entities, the named brackets and \u escapes become what they stand for. */
 function decodeEscapes(text: string): string {
   return text
-    .replaceAll(
-      /&#x([0-9a-f]{2,6});?|\\u\{?([0-9a-f]{4,6})\}?/giu,
-      (whole, entity?: string, escape?: string) => fromCode(entity ?? escape, 16, whole),
+    .replaceAll(/&#x([0-9a-f]{2,6});?|\\u\{?([0-9a-f]{4,6})\}?/giu, (whole, entity?: string, escape?: string) =>
+      fromCode(entity ?? escape, 16, whole),
     )
     .replaceAll(/&#(\d{2,7});?/gu, (whole, digits: string) => fromCode(digits, 10, whole))
-    .replaceAll(/&(lt|gt);/giu, (_whole, name: string) =>
-      name.toLowerCase() === "lt" ? "<" : ">",
-    );
+    .replaceAll(/&(lt|gt);/giu, (_whole, name: string) => (name.toLowerCase() === "lt" ? "<" : ">"));
 }
 
 function fromCode(digits: string | undefined, radix: number, otherwise: string): string {
@@ -116,12 +113,17 @@ export function normalForms(text: string): NormalForms {
   const letters = joinLetters(
     unbroken.replaceAll(/[0-9@$]/gu, (mark, at: number) => (besideLetter(unbroken, at) ? (leet.get(mark) ?? mark) : mark)),
   );
-  const ended = fold(
-    text.replaceAll(/(?<=\p{Ll}{2})[.!?]\s+(?=\p{Lu}\p{Ll})|[。！？]|\n[^\S\n]*\n/gu, sentenceEnd),
-  );
+  const ended = fold(text.replaceAll(/(?<=\p{Ll}{2})[.!?]\s+(?=\p{Lu}\p{Ll})|[。！？]|\n[^\S\n]*\n/gu, sentenceEnd));
   return {
     code: distinct([unbroken, unescaped].map((form) => form.replaceAll(/\s+/gu, " ").trim())),
-    lines: distinct([unbroken, unescaped].map((form) => form.replaceAll(/[^\S\n]+/gu, " ").replaceAll(/ ?\n ?/gu, "\n").trim())),
+    lines: distinct(
+      [unbroken, unescaped].map((form) =>
+        form
+          .replaceAll(/[^\S\n]+/gu, " ")
+          .replaceAll(/ ?\n ?/gu, "\n")
+          .trim(),
+      ),
+    ),
     words: distinct([joined, glued, letters].map(wordForm)),
     squeezed: [ended.replaceAll(/[^\p{L}\p{N}\u{E000}]+/gu, "").replaceAll(sentenceEnd, "\n")],
   };
@@ -137,10 +139,7 @@ function besideLetter(text: string, at: number): boolean {
 
 /** Joins letters that stand one by one ("i g n o r e", "i.g.n.o.r.e"); a wider gap stays a word border. */
 function joinLetters(text: string): string {
-  return text.replaceAll(
-    /(?<![\p{L}\p{N}])\p{L}(?:[ \t._\-*|/]\p{L}){3,}(?![\p{L}\p{N}])/gu,
-    (run) => run.replaceAll(/[^\p{L}]/gu, ""),
-  );
+  return text.replaceAll(/(?<![\p{L}\p{N}])\p{L}(?:[ \t._\-*|/]\p{L}){3,}(?![\p{L}\p{N}])/gu, (run) => run.replaceAll(/[^\p{L}]/gu, ""));
 }
 
 /** Sentence ends are kept as " . " so that a pattern cannot join the end of one sentence with the start of the next. */
@@ -158,22 +157,12 @@ function wordForm(text: string): string {
  * flag tags and direction marks in right-to-left text are ordinary writing and pass.
  */
 export function hiddenCharacter(text: string): string | undefined {
-  const rightToLeft =
-    /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u.test(text);
+  const rightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u.test(text);
   const visible = text
     .replaceAll(/\u{1F3F4}[\u{E0061}-\u{E007A}\u{E0030}-\u{E0039}]{2,6}\u{E007F}/gu, "")
-    .replaceAll(
-      /(?<=[\p{Extended_Pictographic}\u{FE0F}\p{Emoji_Modifier}])\u{200D}(?=\p{Extended_Pictographic})/gu,
-      "",
-    )
-    .replaceAll(
-      /(?<=[\p{Script=Arabic}\p{Script=Syriac}\p{M}])[\u{200C}\u{200D}](?=[^\p{ASCII}\p{Cf}\p{Script=Han}])/gu,
-      "",
-    )
-    .replaceAll(
-      /(?<=\p{Script=Han})[\u{E0100}-\u{E01EF}\u{FE00}-\u{FE02}](?![\u{E0100}-\u{E01EF}\u{FE00}-\u{FE0F}])/gu,
-      "",
-    )
+    .replaceAll(/(?<=[\p{Extended_Pictographic}\u{FE0F}\p{Emoji_Modifier}])\u{200D}(?=\p{Extended_Pictographic})/gu, "")
+    .replaceAll(/(?<=[\p{Script=Arabic}\p{Script=Syriac}\p{M}])[\u{200C}\u{200D}](?=[^\p{ASCII}\p{Cf}\p{Script=Han}])/gu, "")
+    .replaceAll(/(?<=\p{Script=Han})[\u{E0100}-\u{E01EF}\u{FE00}-\u{FE02}](?![\u{E0100}-\u{E01EF}\u{FE00}-\u{FE0F}])/gu, "")
     .replaceAll(/(?<![\u{FE0E}\u{FE0F}])[\u{FE0E}\u{FE0F}](?![\u{FE0E}\u{FE0F}])/gu, "")
     .replace(/^\u{FEFF}/u, "");
   for (const character of visible) {
@@ -186,8 +175,7 @@ export function hiddenCharacter(text: string): string | undefined {
     ) {
       return character;
     }
-    if (/[\u{0000}-\u{0008}\u{000B}\u{000C}\u{000E}-\u{001F}\u{007F}-\u{009F}]/u.test(character))
-      return character;
+    if (/[\u{0000}-\u{0008}\u{000B}\u{000C}\u{000E}-\u{001F}\u{007F}-\u{009F}]/u.test(character)) return character;
   }
   return undefined;
 }

@@ -8,20 +8,16 @@ const drop =
   "(?:忽略|无视|忽视|不要理会|不用理会|别理会|不用管|别管|忘记|忘掉|忘了|抛弃|丢弃|绕过|绕开|覆盖|不要遵守|不要遵循|不再遵守|不再遵循|停止遵守|停止遵循|违反|推翻|取消|清除|作废|跳过|摆脱|突破)";
 const which =
   "(?:之前|以前|先前|上面|上述|以上|此前|前面|原有|原来|原先|早先|所有|全部|一切|任何|系统|你的|开发者|安全|内置|默认|现有|既定)";
-const rules =
-  "(?:指令|指示|规则|提示词|系统提示|命令|设定|限制|约束|准则|守则|系统消息|安全策略|策略|规定|禁令)";
+const rules = "(?:指令|指示|规则|提示词|系统提示|命令|设定|限制|约束|准则|守则|系统消息|安全策略|策略|规定|禁令)";
 const user = "(?:用户|使用者|机主|主人|本人|人类|操作者|管理员)";
-const precious =
-  "(?:密钥|密码|口令|令牌|凭证|凭据|私钥|助记词|验证码|环境变量|apikey|api密钥|token|cookie|secret|password|系统提示)";
+const precious = "(?:密钥|密码|口令|令牌|凭证|凭据|私钥|助记词|验证码|环境变量|apikey|api密钥|token|cookie|secret|password|系统提示)";
 const personal =
   "(?:聊天记录|对话记录|对话内容|对话历史|全部对话|所有对话|用户数据|用户信息|用户资料|用户的(?:数据|信息|资料|消息|文件)|记忆文件|所有文件)";
 const away = "(?:http|www|邮箱|邮件|服务器|外部|网址|地址|接口|webhook|攻击者|网站|com|网盘|链接)";
-const send =
-  "(?:发送|发给|发到|发往|传给|传到|上传|转发|泄露|泄漏|外传|提交|告诉|寄给|寄到|回传|推送|分享|复制到)";
+const send = "(?:发送|发给|发到|发往|传给|传到|上传|转发|泄露|泄漏|外传|提交|告诉|寄给|寄到|回传|推送|分享|复制到)";
 const credentialFile =
   "(?:ssh私钥|sshid(?:rsa|ed25519)|idrsa|ided25519|awscredentials|etcshadow|etcpasswd|netrc|gitcredentials|env文件|凭证文件|凭据文件|密钥文件|密码文件|私钥文件|密码库|钥匙串)";
-const startFile =
-  "(?:bashrc|zshrc|bashprofile|etcprofile|rclocal|crontab|启动项|开机启动|开机自启|自启动|定时任务|计划任务|登录项)";
+const startFile = "(?:bashrc|zshrc|bashprofile|etcprofile|rclocal|crontab|启动项|开机启动|开机自启|自启动|定时任务|计划任务|登录项)";
 
 export const chinesePatterns: readonly Pattern[] = [
   ...pattern(
@@ -111,8 +107,8 @@ export const chinesePatterns: readonly Pattern[] = [
 ];
 
 export const chineseOrders: readonly Pattern[] = pattern(
-    "standing-order",
-    "squeezed",
-    "从现在(?:起|开始)你(?:必须|要|将|只能|应该|得|一律|永远)",
-    "(?:每次|每当)(?:回答|回复|对话)(?:之?前|之?后|时)?(?:都)?(?:必须|要|请)?(?:执行|运行|发送|打开|访问|转发)",
-  );
+  "standing-order",
+  "squeezed",
+  "从现在(?:起|开始)你(?:必须|要|将|只能|应该|得|一律|永远)",
+  "(?:每次|每当)(?:回答|回复|对话)(?:之?前|之?后|时)?(?:都)?(?:必须|要|请)?(?:执行|运行|发送|打开|访问|转发)",
+);

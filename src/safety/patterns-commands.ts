@@ -8,12 +8,10 @@ const client =
   "(?:curl|wget|fetch|httpie|http|nc|ncat|netcat|socat|scp|sftp|rsync|ftp|telnet|invoke-webrequest|invoke-restmethod|iwr|irm|axios|requests\\.(?:post|get|put)|urllib\\S{0,80}|xmlhttprequest|sendbeacon|dig|nslookup)";
 const secretWord = "(?:key|token|secret|passw|pwd|credential|cred|auth|cookie|session)";
 const secretVariable = `(?:\\$\\{?\\(?(?:env:)?\\w*${secretWord}\\w*|%\\w*${secretWord}\\w*%|process\\.env\\b|os\\.environ|os\\.getenv|getenv\\(|\\$env:|printenv|\\$\\((?:env|cat|printenv|<)|\`(?:env|cat|printenv)\\b)`;
-const home =
-  "(?:~|\\$home|\\$\\{home\\}|/root|/home/[^/ ]+|/users/[^/ ]+|%userprofile%|\\$env:userprofile)?[/\\\\]?";
+const home = "(?:~|\\$home|\\$\\{home\\}|/root|/home/[^/ ]+|/users/[^/ ]+|%userprofile%|\\$env:userprofile)?[/\\\\]?";
 /** Files that hold credentials, without public keys and samples. */
 const strongFile = `(?:${home}\\.ssh[/\\\\](?:id_\\w+|identity|\\*)(?!\\w*\\.pub)|\\bid_(?:rsa|ed25519|ecdsa|dsa)\\b(?!\\.pub)|\\.aws[/\\\\]credentials|\\.netrc\\b|\\.pgpass\\b|\\.git-credentials|\\.docker[/\\\\]config\\.json|\\.kube[/\\\\]config|/etc/shadow|/etc/sudoers|/proc/self/environ|\\.gnupg\\b|wallet\\.dat|application_default_credentials\\.json|\\.config[/\\\\]gh[/\\\\]hosts\\.yml|login data)`;
-const envFile =
-  "(?<![\\w$])\\.env(?:\\.(?!example|sample|template|dist|test|defaults)\\w+)?(?![\\w.])";
+const envFile = "(?<![\\w$])\\.env(?:\\.(?!example|sample|template|dist|test|defaults)\\w+)?(?![\\w.])";
 const weakFile = `(?:${envFile}|\\S{0,80}/\\.env(?:\\.(?!example|sample|template|dist|test|defaults)\\w+)?(?![\\w.])|\\.npmrc\\b|\\.pypirc\\b|/etc/passwd|\\bcredentials\\.(?:json|ya?ml|csv)|\\bsecrets?\\.(?:json|ya?ml|toml|env)|\\bservice-account\\S{0,80}\\.json)`;
 const secretFile = `(?:${strongFile}|${weakFile})`;
 const reader =
@@ -110,9 +108,4 @@ const persistence = [
   ),
 ];
 
-export const commandPatterns: readonly Pattern[] = [
-  ...exfiltration,
-  ...credentialReads,
-  ...backDoors,
-  ...persistence,
-];
+export const commandPatterns: readonly Pattern[] = [...exfiltration, ...credentialReads, ...backDoors, ...persistence];

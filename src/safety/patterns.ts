@@ -34,11 +34,7 @@ export interface Pattern {
   readonly match: RegExp;
 }
 
-export function pattern(
-  reason: ScanReason,
-  on: Pattern["on"],
-  ...sources: readonly string[]
-): Pattern[] {
+export function pattern(reason: ScanReason, on: Pattern["on"], ...sources: readonly string[]): Pattern[] {
   return sources.map((source) => ({ reason, on, match: new RegExp(source, on === "lines" ? "mu" : "u") }));
 }
 
@@ -47,17 +43,14 @@ export function gap(count: number): string {
   return `(?: [^ .]+){0,${count}}? `;
 }
 
-const earlier =
-  "(?:previous|previously|prior|earlier|above|preceding|foregoing|former|past|existing|original|initial)";
-const owned =
-  "(?:your|system|systems|developer|developers|safety|security|core|hidden|built in|builtin|default|openai|anthropic)";
+const earlier = "(?:previous|previously|prior|earlier|above|preceding|foregoing|former|past|existing|original|initial)";
+const owned = "(?:your|system|systems|developer|developers|safety|security|core|hidden|built in|builtin|default|openai|anthropic)";
 const filler = `(?:the|these|those|this|that|of|its|my|our|any|all|every|each|other|and|or|given|such|${earlier}|${owned})`;
 const rules =
   "(?:instructions?|prompts?|rules?|directives?|guidelines?|guidance|commands?|constraints?|restrictions?|polic(?:y|ies)|programming|training|directions|guardrails?|safeguards?|limitations)";
 const drop =
   "(?:ignore|disregard|forget|override|overrule|bypass|discard|neglect|violate|circumvent|disobey|do not (?:follow|obey|heed|comply with)|dont (?:follow|obey|heed|comply with)|stop (?:following|obeying)|no longer (?:follow|obey)|pay no (?:attention|heed) to|set aside)";
-const dropSoftly =
-  "(?:skip|drop|abandon|cancel|delete|erase|reset|void|replace|remove|disable|dismiss|overlook|supersede|break)";
+const dropSoftly = "(?:skip|drop|abandon|cancel|delete|erase|reset|void|replace|remove|disable|dismiss|overlook|supersede|break)";
 const person = "(?:the|this|your|our)? ?(?:users?|human|owner|operator|account holder)";
 
 const overrides = pattern(

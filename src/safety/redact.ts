@@ -22,8 +22,7 @@ const shapes: readonly Shape[] = [
   { match: /\bsk-(?=[\w-]*\d)[A-Za-z0-9_-]{6,}/gu, replace: `sk-${mark}`, certain: true },
   { match: /\b(?:sk|rk|pk|whsec)_(?:live|test)_[A-Za-z0-9]{8,}/gu, replace: mark, certain: true },
   {
-    match:
-      /\b(?:hch-v\d-|sm_|gsk_|hf_|r8_|glpat-|npm_|dop_v1_|shpat_|SG\.)(?=[\w.-]*\d)[A-Za-z0-9_.-]{16,}/gu,
+    match: /\b(?:hch-v\d-|sm_|gsk_|hf_|r8_|glpat-|npm_|dop_v1_|shpat_|SG\.)(?=[\w.-]*\d)[A-Za-z0-9_.-]{16,}/gu,
     replace: mark,
     certain: true,
   },
@@ -57,8 +56,7 @@ const shapes: readonly Shape[] = [
     certain: false,
   },
   {
-    match:
-      /([?&](?:access_token|api_?key|key|token|secret|signature|sig|password|auth|code)=)[^&\s"'#]+/giu,
+    match: /([?&](?:access_token|api_?key|key|token|secret|signature|sig|password|auth|code)=)[^&\s"'#]+/giu,
     replace: `$1${mark}`,
     certain: false,
   },
@@ -73,8 +71,7 @@ const shapes: readonly Shape[] = [
 const secretName =
   /^(?:x-)?(?:.*[-_.])?(?:authorization|cookie|set-cookie|password|passwd|passphrase|secret|token|api[-_]?key|apikey|private[-_]?key|credentials?)$|(?:Token|Secret|Password|ApiKey|PrivateKey)$/iu;
 /** Names that end like a secret's but hold numbers of tokens or the like. */
-const harmlessName =
-  /^(?:max|min|input|output|cached|total|context|prompt|completion|used)[-_]?(?:output|input)?[-_]?tokens?$/iu;
+const harmlessName = /^(?:max|min|input|output|cached|total|context|prompt|completion|used)[-_]?(?:output|input)?[-_]?tokens?$/iu;
 
 /** True when the text holds something whose shape is that of a key, token or private key. */
 export function containsSecret(text: string): boolean {
@@ -93,9 +90,7 @@ export interface Redactor {
 
 /** `secrets`: the configured ones, literally; shorter than 4 characters are ignored, because they would hide ordinary text. */
 export function createRedactor({ secrets }: { readonly secrets: readonly string[] }): Redactor {
-  const literals = [
-    ...new Set(secrets.filter((secret) => secret.length >= 4).flatMap(spellings)),
-  ].sort((a, b) => b.length - a.length);
+  const literals = [...new Set(secrets.filter((secret) => secret.length >= 4).flatMap(spellings))].sort((a, b) => b.length - a.length);
 
   function text(input: string): string {
     let clean = input;
@@ -112,21 +107,14 @@ export function createRedactor({ secrets }: { readonly secrets: readonly string[
     if (above.includes(input)) return "[circular]";
     if (depth >= 8) return "[deep]";
     const inside = [...above, input];
-    if (input instanceof Date)
-      return Number.isNaN(input.getTime()) ? "Invalid Date" : input.toISOString();
+    if (input instanceof Date) return Number.isNaN(input.getTime()) ? "Invalid Date" : input.toISOString();
     if (input instanceof URL) return text(input.href);
-    if (ArrayBuffer.isView(input) || input instanceof ArrayBuffer)
-      return `[${input.byteLength} bytes]`;
+    if (ArrayBuffer.isView(input) || input instanceof ArrayBuffer) return `[${input.byteLength} bytes]`;
     if (Array.isArray(input)) return input.map((item) => value(item, depth + 1, inside));
     if (input instanceof Map) return [...input].map((pair) => value(pair, depth + 1, inside));
     if (input instanceof Set) return [...input].map((item) => value(item, depth + 1, inside));
     const fields = input instanceof Error ? errorFields(input) : fieldsOf(input);
-    return Object.fromEntries(
-      fields.map(([name, field]) => [
-        text(name),
-        hides(name, field) ? mark : value(field, depth + 1, inside),
-      ]),
-    );
+    return Object.fromEntries(fields.map(([name, field]) => [text(name), hides(name, field) ? mark : value(field, depth + 1, inside)]));
   }
 
   return { text, value: (input) => value(input, 0, []) };
@@ -150,10 +138,7 @@ function errorFields(error: Error): [string, unknown][] {
     ["stack", error.stack],
   ];
   if (error.cause !== undefined) fields.push(["cause", error.cause]);
-  return [
-    ...fields,
-    ...fieldsOf(error).filter(([name]) => !["name", "message", "stack", "cause"].includes(name)),
-  ];
+  return [...fields, ...fieldsOf(error).filter(([name]) => !["name", "message", "stack", "cause"].includes(name))];
 }
 
 /** Own fields; a getter that throws is told as such instead of breaking the log. */

@@ -10,9 +10,7 @@ import { containsSecret } from "./redact.js";
 
 export type { ScanReason } from "./patterns.js";
 
-export type ScanResult =
-  | { readonly ok: true }
-  | { readonly ok: false; readonly reason: ScanReason };
+export type ScanResult = { readonly ok: true } | { readonly ok: false; readonly reason: ScanReason };
 
 /**
  * What the text is to become. `memory` is judged most strictly; `skill` (written by the agent) and `context` (a file

@@ -11,7 +11,10 @@ function done(applied: Applied): Extract<Applied, { ok: true }> {
 }
 
 const entry = fc
-  .array(fc.constantFrom("alpha", "beta", "gamma", "茶", "喜欢", "§", "a §b", "délta", "😀", "line\nbreak", "1,375"), { minLength: 1, maxLength: 6 })
+  .array(fc.constantFrom("alpha", "beta", "gamma", "茶", "喜欢", "§", "a §b", "délta", "😀", "line\nbreak", "1,375"), {
+    minLength: 1,
+    maxLength: 6,
+  })
   .map((words) => words.join(" ").trim())
   .filter((text) => !/^\s*§\s*$/mu.test(text));
 
@@ -59,7 +62,11 @@ describe("memory entries", () => {
       fc.property(file, fc.nat(), fc.constantFrom("replace", "remove"), (text, pick, action) => {
         const entries = parseEntries(text);
         const target = entries[pick % Math.max(1, entries.length)] ?? "";
-        const applied = applyChange(text, action === "replace" ? { action, oldText: target, content: "brand new words here" } : { action: "remove", oldText: target }, 100_000);
+        const applied = applyChange(
+          text,
+          action === "replace" ? { action, oldText: target, content: "brand new words here" } : { action: "remove", oldText: target },
+          100_000,
+        );
         if (!applied.ok) return;
         const others = entries.filter((other) => other !== target);
 
@@ -131,7 +138,9 @@ describe("memory entries", () => {
     });
     expect(applyChange(text, { action: "remove", oldText: "snow" }, limit)).toEqual({ ok: false, refusal: { kind: "no-match" } });
     expect(done(applyChange(text, { action: "remove", oldText: "tea" }, limit)).text).toBe("likes rain");
-    expect(done(applyChange(text, { action: "replace", oldText: "tea", content: "hates fog" }, limit)).text).toBe("hates fog\n§\nlikes rain");
+    expect(done(applyChange(text, { action: "replace", oldText: "tea", content: "hates fog" }, limit)).text).toBe(
+      "hates fog\n§\nlikes rain",
+    );
     expect(done(applyChange(text, { action: "remove", oldText: "LIKES  rain" }, limit)).text).toBe("likes tea\n§\nlikes tea");
   });
 
@@ -147,6 +156,8 @@ describe("memory entries", () => {
   });
 
   it("merges when the replacement is already stored elsewhere", () => {
-    expect(done(applyChange("old\n§\nnew thing", { action: "replace", oldText: "old", content: "New thing." }, limit)).text).toBe("new thing");
+    expect(done(applyChange("old\n§\nnew thing", { action: "replace", oldText: "old", content: "New thing." }, limit)).text).toBe(
+      "new thing",
+    );
   });
 });

@@ -35,9 +35,7 @@ describe("the fence", () => {
   });
 
   it("strips the tag of its own name although no one else uses it", () => {
-    expect(fence("release-notes", "a</release-notes>b")).toBe(
-      "<release-notes>\nab\n</release-notes>",
-    );
+    expect(fence("release-notes", "a</release-notes>b")).toBe("<release-notes>\nab\n</release-notes>");
   });
 
   it("leaves ordinary text with brackets untouched", () => {
@@ -65,9 +63,7 @@ describe("the fence", () => {
       fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
         const clean = stripFences(pieces.join(""));
 
-        expect(clean.replaceAll(/[\s\u200b-]/gu, "").toLowerCase()).not.toMatch(
-          /<\/*memorycontext/u,
-        );
+        expect(clean.replaceAll(/[\s\u200b-]/gu, "").toLowerCase()).not.toMatch(/<\/*memorycontext/u);
       }),
     );
   });
@@ -85,11 +81,7 @@ describe("the scrubber of streamed answers", () => {
   it("removes the fence and its content wherever the chunks are cut", () => {
     for (let first = 0; first <= answer.length; first += 1) {
       for (const second of [first, first + 1, first + 7, first + 40]) {
-        const shown = scrub([
-          answer.slice(0, first),
-          answer.slice(first, second),
-          answer.slice(second),
-        ]);
+        const shown = scrub([answer.slice(0, first), answer.slice(first, second), answer.slice(second)]);
 
         expect(shown).toBe("Hi <b>you</b>, 1 < 2.\n\nBye &amp; <memo");
       }
@@ -114,9 +106,7 @@ describe("the scrubber of streamed answers", () => {
   });
 
   it("removes nested fences and other spellings", () => {
-    expect(scrub(["a<memory-context>b<memory-context>c</memory-context>d</memory-context>e"])).toBe(
-      "ae",
-    );
+    expect(scrub(["a<memory-context>b<memory-context>c</memory-context>d</memory-context>e"])).toBe("ae");
     expect(scrub(["a< MEMORY_CONTEXT >b</ memory-context >c"])).toBe("ac");
   });
 
@@ -125,23 +115,7 @@ describe("the scrubber of streamed answers", () => {
       fc.property(
         fc.array(
           fc.string({
-            unit: fc.constantFrom(
-              "<",
-              ">",
-              "&",
-              "m",
-              "e",
-              "/",
-              "a",
-              " ",
-              "#",
-              "x",
-              "6",
-              "0",
-              ";",
-              "l",
-              "t",
-            ),
+            unit: fc.constantFrom("<", ">", "&", "m", "e", "/", "a", " ", "#", "x", "6", "0", ";", "l", "t"),
           }),
         ),
         (chunks) => {
@@ -174,7 +148,6 @@ describe("the rule for names", () => {
   });
 
   it("keeps ordinary names of all scripts", () => {
-    for (const name of ["李小龙", "Zoë O'Hara", "Ольга", "محمد", "Team #4 (ops)"])
-      expect(quoteName(name)).toBe(name);
+    for (const name of ["李小龙", "Zoë O'Hara", "Ольга", "محمد", "Team #4 (ops)"]) expect(quoteName(name)).toBe(name);
   });
 });

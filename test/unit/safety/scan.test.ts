@@ -47,7 +47,20 @@ describe("the security scan", () => {
   });
 
   it("takes less than a tenth of a second for 20,000 characters of any shape", () => {
-    for (const unit of ["a ", "ignore all the ", "curl ", "$", "忽略", "<!-- ", "cat .", "add to ", "send keys to ", "(", "a.a-", "aGVsbG8g"]) {
+    for (const unit of [
+      "a ",
+      "ignore all the ",
+      "curl ",
+      "$",
+      "忽略",
+      "<!-- ",
+      "cat .",
+      "add to ",
+      "send keys to ",
+      "(",
+      "a.a-",
+      "aGVsbG8g",
+    ]) {
       const text = unit.repeat(Math.ceil(20_000 / unit.length));
       const started = performance.now();
       scan(text);
