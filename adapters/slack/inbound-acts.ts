@@ -5,7 +5,8 @@
 import type { ButtonPress, ChatChange, InboundEvent, InboundMessage } from "../../src/domain/message.js";
 import { slashCommand } from "./commands.js";
 import { fieldsOf, listOf, textOf, type Fields } from "./fields.js";
-import { accountOf, chatOf, keyOf, millis, platform, type Reading } from "./place.js";
+import { accountOf, chatOf, keyOf, millis, namesOf, platform, type Reading } from "./place.js";
+import { readText } from "./text-in.js";
 
 /** How long Slack takes answers at a response address: 30 minutes (docs.slack.dev, "Handling user interaction"). */
 const responseUrlMs = 30 * 60_000;
@@ -23,7 +24,8 @@ function slash(body: Fields, reading: Reading): InboundMessage | undefined {
   const triggerId = textOf(body, "trigger_id");
   if (channelId === undefined || userId === undefined || triggerId === undefined) return undefined;
   const { self, now } = reading;
-  const command = slashCommand(textOf(body, "text") ?? "");
+  const typed = readText(textOf(body, "text") ?? "", self.userId, namesOf(reading.known));
+  const command = slashCommand(typed);
   const name = textOf(body, "channel_name");
   const timeZone = reading.known.person(userId)?.timeZone;
   const chat = chatOf(reading, channelId, undefined, name === "privategroup" ? undefined : name);
@@ -36,7 +38,7 @@ function slash(body: Fields, reading: Reading): InboundMessage | undefined {
     chat,
     at: now,
     messageId: triggerId,
-    text: `${textOf(body, "command") ?? ""} ${textOf(body, "text") ?? ""}`.trim(),
+    text: `${textOf(body, "command") ?? ""} ${typed}`.trim(),
     addressed: chat.kind === "dm" ? "dm" : "command",
     command,
     attachments: [],

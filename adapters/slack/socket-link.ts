@@ -203,7 +203,8 @@ export class SocketLink {
   /** Closes a client for certain: in good order first, then by taking the socket away. Also one that is still opening. */
   async #drop(client: Client): Promise<void> {
     const gone = new Promise<void>((resolve) => client.once("disconnected", () => resolve()));
-    client.on("connecting", () => setImmediate(() => client.websocket?.["cleanup"]()));
+    // Its address may still be on the way: the socket that is then opened is closed at once.
+    client.on("connecting", () => setImmediate(() => client.websocket?.disconnect()));
     const closing = client.disconnect().then(
       () => undefined,
       () => undefined, // it was closed already: that is what was wanted
