@@ -10,6 +10,7 @@ import type { Tool } from "./tool.js";
 
 export { prompt } from "./prompt.js";
 export type { Layer } from "./prompt.js";
+export type { ToolContext } from "./tool.js";
 export type { AgentHooks, AgentRequest, AgentResult } from "./request.js";
 
 export interface AgentDeps {

@@ -2,8 +2,7 @@
  * How a turn ends: what is stored, what is said and what happens to its preview. Pure, one place for all endings.
  * Whatever the person is shown is what the transcript holds, so the next request starts from the same facts.
  */
-import type { AgentResult } from "../agent/agent.js";
-import type { ToolContext } from "../agent/tool.js";
+import type { AgentResult, ToolContext } from "../agent/agent.js";
 import { sealTranscript, type Entry } from "../domain/transcript.js";
 import type { ModelFailureClass } from "../ports/chat-model.js";
 import type { Session, StoredEntry, TurnCommit, TurnRow } from "../ports/stores.js";

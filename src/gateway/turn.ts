@@ -14,6 +14,7 @@ import type { Channel, Channels } from "./channels.js";
 import { compose, type Composed } from "./compose.js";
 import { Preview } from "./preview.js";
 import type { AbortReason, RunningTurn } from "./running-turn.js";
+import { withoutReply } from "./routes.js";
 import type { SessionBook } from "./sessions.js";
 import { startSignOfLife } from "./sign-of-life.js";
 import { concat } from "./acts.js";
@@ -38,17 +39,29 @@ export interface TurnRunnerDeps {
     readonly turnResultChars: number;
     /** Earlier messages shown when the bot is called into a place it has not followed. */
     readonly contextMessages: number;
-    readonly maxParts: number;
   };
   readonly progress: "off" | "line";
   /** Denial text when the speaker's role may not use a tool. */
   readonly permit: (tool: { readonly name: string }, turn: TurnRow, session: Session) => string | undefined;
   /** Which reviews a committed turn has earned. */
   readonly decide: (session: Session, turn: TurnRow) => TurnCommit["decide"];
+  /** Before the first model call of a turn; returns what was saved meanwhile, to be shown after the reply. */
+  readonly prepare: (session: Session, speaker: TurnRow["speaker"]) => Promise<readonly string[]>;
   /** Things to add to the last user message of this turn's requests only. */
   readonly tail: (session: Session, turn: TurnRow) => Promise<string | undefined>;
   /** After each commit that stored outbox rows or intents. */
   readonly committed: () => void;
+}
+
+interface TurnEnd {
+  readonly running: RunningTurn;
+  readonly turn: TurnRow;
+  readonly session: Session;
+  readonly channel: Channel;
+  readonly preview: Preview | undefined;
+  readonly result: AgentResult | undefined;
+  readonly reason: AbortReason | "exhausted" | undefined;
+  readonly saved: readonly string[];
 }
 
 const maxAttempts = 3;
@@ -89,7 +102,7 @@ export class TurnRunner {
     const history = await sessions.entries(session.id);
     let turn = await this.#claim(running, session, history, channel);
     if (turn.attempts > maxAttempts) {
-      await this.#end(running, turn, session, channel, undefined, undefined, "exhausted");
+      await this.#end({ running, turn, session, channel, preview: undefined, result: undefined, reason: "exhausted", saved: [] });
       return;
     }
     const { route } = turn;
@@ -97,6 +110,7 @@ export class TurnRunner {
       channel, route, clock: this.#deps.clock, logger: this.#deps.logger, maxMs: this.#deps.limits.timeoutMs,
     });
     const preview = this.#preview(turn, session, channel);
+    const saved = await this.#deps.prepare(session, turn.speaker);
     try {
       for (;;) {
         const result = await this.#ask(running, turn, session, history, preview);
@@ -115,7 +129,7 @@ export class TurnRunner {
         }
         running.close();
         endSign();
-        await this.#end(running, turn, session, channel, preview, result, running.reason);
+        await this.#end({ running, turn, session, channel, preview, result, reason: running.reason, saved });
         return;
       }
     } finally {
@@ -236,10 +250,7 @@ export class TurnRunner {
     return more.content;
   }
 
-  async #end(
-    running: RunningTurn, turn: TurnRow, session: Session, channel: Channel, preview: Preview | undefined,
-    result: AgentResult | undefined, reason: AbortReason | "exhausted" | undefined,
-  ): Promise<void> {
+  async #end({ running, turn, session, channel, preview, result, reason, saved }: TurnEnd): Promise<void> {
     const { turns, clock, outbox } = this.#deps;
     const language = languageOf(this.#deps.language, [turn.said]);
     const form = channel.adapter.capabilities.commandForm;
@@ -263,7 +274,7 @@ export class TurnRunner {
         outcome: ending.outcome,
         ...(ending.reason === undefined ? {} : { reason: ending.reason }),
         entries,
-        outbox: replyRows(channel, turn, session, reply, takesOver),
+        outbox: [...replyRows(channel, turn, session, reply, takesOver), ...noticeRows(channel, turn, language, saved)],
         inbox: running.act.inboxIds.map((id, index) => ({
           id,
           disposition: ending.outcome === "answered" ? (index === 0 ? "answered" : "joined") : ending.outcome === "failed" ? "failed" : "stopped",
@@ -295,6 +306,13 @@ export class TurnRunner {
       this.#deps.logger.error({ error: errorText(error) }, "the person could not be told that the turn failed");
     }
   }
+}
+
+/** One line per thing that was saved beside the turn, after the reply. */
+function noticeRows(channel: Channel, turn: TurnRow, language: Language, saved: readonly string[]): NewOutbox[] {
+  if (saved.length === 0) return [];
+  const what = saved.join(" · ").slice(0, 120);
+  return channel.adapter.render(text(language, "notice.saved", { what })).map((part) => ({ kind: "notice", route: withoutReply(turn.route), part, silent: true }));
 }
 
 /** The reply as outbox rows: the first part takes the preview over, only it is a reply to the message. */

@@ -1,0 +1,206 @@
+/**
+ * Composition root: settings → wired gateway. Every choice of implementation is an `if` here or in the files beside it;
+ * nothing connects before `start`.
+ */
+import { join } from "node:path";
+import type { GatewayConfig } from "../../config/schema.js";
+import { secretsOf } from "../../config/secrets.js";
+import { Agent } from "../agent/agent.js";
+import { accessCommands } from "../commands/access.js";
+import { conversationCommands } from "../commands/conversation.js";
+import { knowledgeCommands, ownersFor } from "../commands/knowledge.js";
+import { ActJoiner } from "../gateway/acts.js";
+import { Channels } from "../gateway/channels.js";
+import { ChatChanges } from "../gateway/chat-changes.js";
+import { CommandRunner } from "../gateway/commands.js";
+import { Delivery } from "../gateway/delivery.js";
+import { Gate } from "../gateway/gate.js";
+import { Lanes } from "../gateway/lanes.js";
+import { Pairing } from "../gateway/pairing.js";
+import { Pipeline } from "../gateway/pipeline.js";
+import { Replies } from "../gateway/replies.js";
+import { SessionBook } from "../gateway/sessions.js";
+import { Supervisor } from "../gateway/supervisor.js";
+import { TurnRunner } from "../gateway/turn.js";
+import { OpenAiModel } from "../model/openai-model.js";
+import type { PlatformAdapter } from "../ports/platform-adapter.js";
+import type { Clock, Ids, Logger } from "../ports/runtime.js";
+import { createRedactor } from "../safety/redact.js";
+import { lockDataFolder, openDatabase } from "../storage/database.js";
+import { createStores } from "../storage/stores.js";
+import { languageOf, text } from "../words/catalogue.js";
+import { buildFeatures } from "./features.js";
+import { Gateway } from "./gateway.js";
+import { HttpServer } from "./http.js";
+import { menuState } from "./menu.js";
+import { freezePrompt, promptVersion } from "./prompt-layers.js";
+
+export interface BuildOptions {
+  readonly config: GatewayConfig;
+  readonly adapters: readonly PlatformAdapter[];
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  /** `platform:id` of accounts that are operators beside the configured ones (the terminal's own). */
+  readonly operators?: readonly string[];
+}
+
+/** One tool result, in characters. */
+const toolResultChars = 50_000;
+/** Of a window whose size nobody knows, in tokens. */
+const assumedContextTokens = 128_000;
+const charactersPerToken = 4;
+
+/** Opens the data folder (one gateway per folder) and wires everything. Rejects with StoreError when the folder cannot be used. */
+export async function buildGateway(options: BuildOptions): Promise<Gateway> {
+  const { config, clock, ids, logger, adapters } = options;
+  const lock = lockDataFolder(config.data.dir);
+  if (!lock.isPrivate) logger.warn({ dir: config.data.dir }, "other users of this machine may read the data folder; set its mode to 0700");
+  try {
+    const db = await openDatabase({ file: join(config.data.dir, "mneme.db"), logger, clock });
+    return wire(options, { db, lock, channels: new Channels({ adapters, now: () => clock.now() }), ids });
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+type Opened = Readonly<{
+  db: Awaited<ReturnType<typeof openDatabase>>;
+  lock: ReturnType<typeof lockDataFolder>;
+  channels: Channels;
+  ids: Ids;
+}>;
+
+function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gateway {
+  const { config, clock, logger, adapters } = options;
+  const redactor = createRedactor({ secrets: secretsOf(config) });
+  const stores = createStores({ db, clock, ids });
+  const { inbox, outbox, sessions, turns, access } = stores;
+  const language = config.ui.language;
+  const modelId = config.model.id ?? "";
+  const model = new OpenAiModel(
+    {
+      baseUrl: config.model.baseUrl,
+      ...(config.model.apiKey === undefined ? {} : { apiKey: config.model.apiKey }),
+      model: modelId,
+      ...(config.model.contextTokens === undefined ? {} : { contextTokens: config.model.contextTokens }),
+      ...(config.model.maxOutputTokens === undefined ? {} : { maxOutputTokens: config.model.maxOutputTokens }),
+      idleTimeoutMs: config.agent.idleTimeoutMs,
+      requestTimeoutMs: config.turns.timeoutMs,
+      parallel: config.model.parallel,
+      headers: config.model.headers,
+    },
+    { clock, ids, logger, redact: (value) => redactor.text(value) },
+  );
+  const features = buildFeatures({ config, stores, clock, logger });
+  const agent = new Agent({ model, tools: () => features.tools, redact: (value) => redactor.text(value) });
+
+  const delivery = new Delivery({ outbox, access, sessions, channels, clock, logger, expireMs: config.delivery.expireHours * 3_600_000 });
+  const wake = (): void => delivery.wake();
+  const replies = new Replies({ channels, outbox, wake });
+  const pairing = new Pairing({ access, clock });
+  const gate = new Gate({
+    rules: {
+      mode: config.access.mode,
+      operators: new Set([...config.access.operators, ...(options.operators ?? [])]),
+      users: new Set(config.access.users),
+      groups: new Set(config.access.groups),
+      bots: new Set(config.access.bots),
+    },
+  });
+  const book = new SessionBook({
+    sessions, clock, ids, logger, promptVersion,
+    model: modelId,
+    promptCacheMs: config.agent.promptCacheMinutes * 60_000,
+    freeze: (session) =>
+      freezePrompt(
+        { agent, channels, clock, logger, dataDir: config.data.dir, timeZone: config.timezone, model: modelId, identity: config.agent, features: features.layers },
+        session,
+      ),
+    onEnd: async () => [],
+  });
+  const runner = new TurnRunner({
+    turns, sessions, outbox, book, agent, channels, clock, ids, logger, language,
+    timeZone: config.timezone,
+    limits: {
+      timeoutMs: config.turns.timeoutMs,
+      maxIterations: config.agent.maxIterations,
+      toolResultChars,
+      turnResultChars: ((config.model.contextTokens ?? assumedContextTokens) * charactersPerToken) / 4,
+      contextMessages: config.groups.contextMessages,
+    },
+    progress: config.delivery.progress,
+    permit: () => undefined,
+    decide: () => (counters) => ({ counters, intents: [] }),
+    prepare: async (session, speaker) => (await features.mergePending(session, speaker)).map((entry) => `Memory: ${entry}`),
+    tail: async () => undefined,
+    committed: wake,
+  });
+  const lanes = new Lanes({
+    limits: {
+      concurrency: config.turns.concurrency,
+      perPerson: config.turns.perPerson,
+      queueLimit: config.sessions.queueLimit,
+      joinMs: config.turns.joinMs,
+    },
+    busyMode: config.sessions.busyMode,
+    clock,
+    logger,
+    runTurn: (turn) => runner.run(turn),
+    refuse: (act) => {
+      const last = act.messages.at(-1);
+      if (last === undefined) return;
+      const said = text(languageOf(language, [last.text]), "queue.full", { count: config.sessions.queueLimit });
+      inbox
+        .settle(act.inboxIds, "refused", { reason: "queue full", outbox: replies.rows(last.route, said) })
+        .then(wake, (error: unknown) => logger.error({ error }, "a refusal could not be stored"));
+    },
+    queued: (act) => {
+      const last = act.messages.at(-1);
+      const adapter = channels.get(act.speaker.platform)?.adapter;
+      if (last === undefined || adapter?.capabilities.reactions !== true) return;
+      adapter
+        .react(last.chat.id, last.messageId, "👀", AbortSignal.timeout(10_000))
+        .catch((error: unknown) => logger.debug({ error }, "a waiting message could not be marked"));
+    },
+  });
+  const joiner = new ActJoiner({ clock, release: (act) => lanes.submit(act) });
+  const commands: CommandRunner = new CommandRunner({
+    logger,
+    commands: [
+      ...conversationCommands({
+        lanes, book, sessions, turns, inbox, outbox, clock, wake,
+        timeZone: config.timezone,
+        model: modelId,
+        runner: () => commands,
+        memoryUsage: async (context) => {
+          const usages = ownersFor(context, features.memorySwitches).map((owner) => [owner.target, features.usage(owner)] as const);
+          return Object.fromEntries(usages);
+        },
+        operatorLines: async (context) =>
+          supervisor.states().map((state) =>
+            text(context.language, "status.platform", { platform: state.platform, state: state.ok ? "ok" : (state.lastError ?? state.health.state) }),
+          ),
+      }),
+      ...knowledgeCommands({ files: features.memory, sessions, timeZone: config.timezone, enabled: features.memorySwitches, usage: features.usage }),
+      ...accessCommands({ pairing, replies }),
+    ],
+  });
+  const changes = new ChatChanges({ access, sessions, outbox, gate, pairing, replies, channels, clock, logger });
+  const pipeline = new Pipeline({
+    inbox, access, sessions, turns, gate, commands, changes, joiner, lanes, channels, replies, clock, logger, language,
+    groupScope: config.sessions.groupScope,
+    perPersonPer10Min: config.turns.perPersonPer10Min,
+    onButton: async () => undefined,
+  });
+  const http = new HttpServer({ host: config.http.host, port: config.http.port, logger });
+  const menu = commands.list("user").map((command) => ({ name: command.name, description: text(language === "zh" ? "zh" : "en", command.help) }));
+  const supervisor = new Supervisor({
+    adapters, inbox, clock, logger, menu,
+    receive: (events) => pipeline.receive(events),
+    mount: (path, handler) => http.mount(path, handler),
+    menuState: menuState(stores.overlay, menu),
+  });
+  return new Gateway({ config, db, lock, stores, supervisor, pipeline, lanes, joiner, delivery, http, model, clock, logger });
+}

@@ -1,0 +1,110 @@
+/**
+ * The running gateway: start order, upkeep, and an end that loses nothing. What the last process left is taken up
+ * before the first new message is.
+ */
+import type { GatewayConfig } from "../../config/schema.js";
+import { errorText } from "../domain/errors.js";
+import type { ActJoiner } from "../gateway/acts.js";
+import type { Delivery } from "../gateway/delivery.js";
+import type { Lanes } from "../gateway/lanes.js";
+import type { Pipeline } from "../gateway/pipeline.js";
+import { unfinishedTurns } from "../gateway/recovery.js";
+import type { Supervisor } from "../gateway/supervisor.js";
+import type { OpenAiModel } from "../model/openai-model.js";
+import type { Clock, Logger } from "../ports/runtime.js";
+import type { Database, FolderLock } from "../storage/database.js";
+import type { Stores } from "../storage/stores.js";
+import type { HttpServer } from "./http.js";
+
+export interface GatewayParts {
+  readonly config: GatewayConfig;
+  readonly db: Database;
+  readonly lock: FolderLock;
+  readonly stores: Stores;
+  readonly supervisor: Supervisor;
+  readonly pipeline: Pipeline;
+  readonly lanes: Lanes;
+  readonly joiner: ActJoiner;
+  readonly delivery: Delivery;
+  readonly http: HttpServer;
+  readonly model: OpenAiModel;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const pruneEveryMs = 3_600_000;
+const checkpointEveryMs = 60_000;
+/** How often rows written by other processes (command line, workers) are looked for. */
+const watchEveryMs = 500;
+
+export class Gateway {
+  readonly parts: GatewayParts;
+  readonly #cancels = new Map<string, () => void>();
+  #stopping: Promise<void> | undefined;
+  #dataVersion = 0;
+
+  constructor(parts: GatewayParts) {
+    this.parts = parts;
+  }
+
+  async start(): Promise<void> {
+    const { delivery, lanes, stores, pipeline, supervisor, clock, config, logger, db } = this.parts;
+    if (config.access.mode === "open") {
+      logger.warn({}, "ACCESS IS OPEN: everybody who finds this bot may use it and its model. Set access.mode to pairing to change that.");
+    }
+    await delivery.recover();
+    for (const turn of await unfinishedTurns({ turns: stores.turns, sessions: stores.sessions, clock })) lanes.resume(turn);
+    await pipeline.recover();
+    delivery.wake();
+    this.#dataVersion = db.dataVersion();
+    this.#every("prune", pruneEveryMs, async () => {
+      await stores.inbox.prune(clock.now());
+      await stores.outbox.prune(clock.now());
+    });
+    this.#every("checkpoint", checkpointEveryMs, async () => void (await db.checkpoint()));
+    this.#every("watch", watchEveryMs, async () => {
+      const version = db.dataVersion();
+      if (version === this.#dataVersion) return;
+      this.#dataVersion = version;
+      delivery.wake();
+    });
+    await supervisor.start();
+    this.parts.model.warm().catch((error: unknown) => logger.warn({ error: errorText(error) }, "the model client could not be loaded ahead"));
+  }
+
+  /** Stops intake, lets turns end for `graceMs`, leaves the rest to the next start, closes everything. */
+  stop(graceMs = 20_000): Promise<void> {
+    this.#stopping ??= this.#stop(graceMs);
+    return this.#stopping;
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    const { supervisor, pipeline, joiner, lanes, delivery, http, db, lock } = this.parts;
+    for (const cancel of this.#cancels.values()) cancel();
+    // No new turn begins; what comes in until the adapters are down is stored and waits for the next start.
+    lanes.hold();
+    const intake = supervisor.stop();
+    joiner.flushAll();
+    await pipeline.idle();
+    await lanes.drain(graceMs);
+    await intake;
+    await delivery.stop(2_000);
+    await http.close();
+    await db.close();
+    lock.release();
+  }
+
+  #every(name: string, ms: number, task: () => Promise<void>): void {
+    const { clock, logger } = this.parts;
+    this.#cancels.set(
+      name,
+      clock.after(ms, () => {
+        task()
+          .catch((error: unknown) => logger.warn({ task: name, error: errorText(error) }, "upkeep failed; trying again later"))
+          .finally(() => {
+            if (this.#stopping === undefined) this.#every(name, ms, task);
+          });
+      }),
+    );
+  }
+}
