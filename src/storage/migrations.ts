@@ -1,0 +1,19 @@
+/**
+ * The schema's history, in order. Append only: the version of a step is its place in this list, and a published step is
+ * never changed. A step that needs more than a page gets a file of its own.
+ */
+import { mailTables, workTables } from "./first-schema-mail.js";
+import { conversationTables, identityTables } from "./first-schema.js";
+import type { Migration } from "./migrate.js";
+
+export const migrations: readonly Migration[] = [
+  {
+    name: "first-schema",
+    up(tx) {
+      tx.exec(identityTables);
+      tx.exec(conversationTables);
+      tx.exec(mailTables);
+      tx.exec(workTables);
+    },
+  },
+];

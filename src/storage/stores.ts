@@ -1,0 +1,43 @@
+/**
+ * The stores on one database. Search plugs in through `onEntries`, so that a message and its index row are one commit.
+ */
+import type { Clock, Ids } from "../ports/runtime.js";
+import type { Access, Inbox, MemoryLog, Outbox, Overlay, Sessions, Turns } from "../ports/stores.js";
+import { createAccess } from "./access.js";
+import type { Database } from "./database.js";
+import { createInbox } from "./inbox.js";
+import { createMemoryLog } from "./memory-log.js";
+import { createOutbox } from "./outbox.js";
+import { createOverlay } from "./overlay.js";
+import { createSessions } from "./sessions.js";
+import type { OnEntries } from "./turn-commit.js";
+import { createTurns } from "./turn-journal.js";
+
+export interface StoresDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly onEntries?: OnEntries;
+}
+
+export interface Stores {
+  readonly inbox: Inbox;
+  readonly outbox: Outbox;
+  readonly sessions: Sessions;
+  readonly turns: Turns;
+  readonly access: Access;
+  readonly memoryLog: MemoryLog;
+  readonly overlay: Overlay;
+}
+
+export function createStores(deps: StoresDeps): Stores {
+  return {
+    inbox: createInbox(deps),
+    outbox: createOutbox(deps),
+    sessions: createSessions(deps),
+    turns: createTurns(deps),
+    access: createAccess(deps),
+    memoryLog: createMemoryLog(deps),
+    overlay: createOverlay(deps),
+  };
+}
