@@ -11,12 +11,18 @@ type Sources = Pick<ToolContext, "said" | "untrusted" | "origin">;
 /** Shorter evidence than this would occur anywhere. */
 const leastEvidence = 4;
 
-/** Refuses an entry that shares more of its word triples with fenced text than with the person's words. Entries that are rewritten from stored ones count as the person's. */
+/**
+ * Refuses an entry that shares more of its word triples with fenced text than with the person's words. Only what the
+ * entry adds to the stored ones is judged, so that rewriting them needs no new source and hides no foreign addition.
+ */
 export function provenanceError(content: string, { said, untrusted }: Sources, stored: readonly string[]): string | undefined {
-  const runs = triples(content);
-  const foreign = sharedRuns(runs, untrusted);
-  if (foreign === 0) return undefined;
-  const own = sharedRuns(runs, [...said.map(({ text }) => text), ...stored]);
+  const known = new Set(stored.flatMap((entry) => [...triples(entry)]));
+  const added = new Set([...triples(content)].filter((run) => !known.has(run)));
+  const foreign = sharedRuns(added, untrusted);
+  const own = sharedRuns(
+    added,
+    said.map(({ text }) => text),
+  );
   if (foreign <= own) return undefined;
   return "Refused (untrusted-source): this stands in text that a tool, document or recall brought in, not in the person's own words.";
 }

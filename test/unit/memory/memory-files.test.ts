@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { once } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseEntries } from "../../../src/memory/entries.js";
+import { MemoryFiles } from "../../../src/memory/memory-files.js";
 import { mergePending } from "../../../src/memory/pending.js";
 import type { MemoryOwner } from "../../../src/ports/stores.js";
 import { byCommand, memorySetup, type MemorySetup } from "../../support/memory-setup.js";
@@ -215,7 +216,6 @@ describe("memory files", () => {
           },
         };
       });
-    const { MemoryFiles } = await import("../../../src/memory/memory-files.js");
     const broken = new MemoryFiles({
       dataDir: dirname(dirname(dirname(files.path(user)))),
       log: dying,
