@@ -30,7 +30,11 @@ export function accountOf(message: PlainMessage): AccountRef | undefined {
 }
 
 export function chatOf(chat: Pick<TelegramChat, "id" | "type" | "title">): ChatRef {
-  return { id: String(chat.id), kind: chat.type === "private" ? "dm" : "group", ...(chat.title === undefined ? {} : { title: chat.title }) };
+  return {
+    id: String(chat.id),
+    kind: chat.type === "private" ? "dm" : "group",
+    ...(chat.title === undefined ? {} : { title: chat.title }),
+  };
 }
 
 /** Whom a forwarded or quoted message comes from. */

@@ -125,7 +125,12 @@ export class TelegramAdapter implements PlatformAdapter {
   async edit(sent: SentRef, message: OutboundMessage, signal: AbortSignal): Promise<void> {
     if (message.kind === "file") throw new DeliveryError("delivery.refused", "a message cannot become a file");
     const target = { chat_id: chatNumber(sent.chatId), message_id: messageNumber(sent.messageId) };
-    await this.#unless(["message is not modified"], "editMessageText", { ...target, ...textFields(message) } as Opts<"editMessageText">, signal);
+    await this.#unless(
+      ["message is not modified"],
+      "editMessageText",
+      { ...target, ...textFields(message) } as Opts<"editMessageText">,
+      signal,
+    );
   }
 
   async remove(sent: SentRef, signal: AbortSignal): Promise<void> {
@@ -181,7 +186,11 @@ export class TelegramAdapter implements PlatformAdapter {
 
   health(): AdapterHealth {
     if (this.#intake !== undefined) return this.#intake.health();
-    return { state: this.#starting === undefined ? "stopped" : "starting", lastAliveAt: undefined, aliveWithinMs: this.#deps.timings.requestMs };
+    return {
+      state: this.#starting === undefined ? "stopped" : "starting",
+      lastAliveAt: undefined,
+      aliveWithinMs: this.#deps.timings.requestMs,
+    };
   }
 
   async #connect(io: AdapterIo): Promise<void> {
@@ -201,7 +210,10 @@ export class TelegramAdapter implements PlatformAdapter {
 
   async #deliver<M extends Method>(method: M, payload: Opts<M>, signal: AbortSignal | undefined) {
     try {
-      return await this.#api.call(method, payload, { timeoutMs: this.#deps.timings.requestMs, ...(signal === undefined ? {} : { signal }) });
+      return await this.#api.call(method, payload, {
+        timeoutMs: this.#deps.timings.requestMs,
+        ...(signal === undefined ? {} : { signal }),
+      });
     } catch (error) {
       throw deliveryError(error);
     }

@@ -14,7 +14,8 @@ export const privacyFinding: Finding = {
   level: "warning",
   subject: "privacy mode",
   message: "Privacy mode is on: in groups the bot sees only commands and replies to it, not messages that mention it.",
-  remedy: "In @BotFather: /setprivacy, choose the bot, Disable. Then remove the bot from each group and add it again, or make it an administrator there.",
+  remedy:
+    "In @BotFather: /setprivacy, choose the bot, Disable. Then remove the bot from each group and add it again, or make it an administrator there.",
 };
 
 export async function checkTelegram(deps: CheckDeps): Promise<Finding[]> {
@@ -23,7 +24,11 @@ export async function checkTelegram(deps: CheckDeps): Promise<Finding[]> {
     const me = await deps.api.call("getMe", {}, limits);
     const hook = await deps.api.call("getWebhookInfo", {}, limits);
     const findings: Finding[] = [{ level: "ok", subject: "token", message: `The bot is @${me.username}.` }];
-    findings.push(me.can_read_all_group_messages ? { level: "ok", subject: "privacy mode", message: "The bot sees all messages of its groups." } : privacyFinding);
+    findings.push(
+      me.can_read_all_group_messages
+        ? { level: "ok", subject: "privacy mode", message: "The bot sees all messages of its groups." }
+        : privacyFinding,
+    );
     return [...findings, ...webhookFindings(deps, hook.url ?? "", hook.last_error_message)];
   } catch (error) {
     const remedy = isBadToken(error)
@@ -46,16 +51,35 @@ function webhookFindings({ mode, webhookUrl }: CheckDeps, current: string, lastE
     ];
   }
   if (webhookUrl === undefined) {
-    return [{ level: "error", subject: "webhook", message: "telegram.mode is webhook, but telegram.webhookUrl is missing.", remedy: "Set telegram.webhookUrl and telegram.webhookSecret." }];
+    return [
+      {
+        level: "error",
+        subject: "webhook",
+        message: "telegram.mode is webhook, but telegram.webhookUrl is missing.",
+        remedy: "Set telegram.webhookUrl and telegram.webhookSecret.",
+      },
+    ];
   }
   if (current !== webhookUrl) {
     const now = current === "" ? "none is set" : `it is at ${hostOf(current)}`;
     return [
-      { level: "warning", subject: "webhook", message: `The webhook is not set to telegram.webhookUrl (${now}).`, remedy: "The start sets it. If another program uses it, give one of the two its own bot token." },
+      {
+        level: "warning",
+        subject: "webhook",
+        message: `The webhook is not set to telegram.webhookUrl (${now}).`,
+        remedy: "The start sets it. If another program uses it, give one of the two its own bot token.",
+      },
     ];
   }
   if (lastError !== undefined) {
-    return [{ level: "warning", subject: "webhook", message: `Telegram could not deliver lately: ${lastError}`, remedy: "Check that telegram.webhookUrl can be reached from outside with a valid certificate." }];
+    return [
+      {
+        level: "warning",
+        subject: "webhook",
+        message: `Telegram could not deliver lately: ${lastError}`,
+        remedy: "Check that telegram.webhookUrl can be reached from outside with a valid certificate.",
+      },
+    ];
   }
   return [{ level: "ok", subject: "webhook", message: "The webhook is set." }];
 }

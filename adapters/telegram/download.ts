@@ -41,7 +41,8 @@ async function filePath(deps: DownloadDeps, fileId: string, limit: number, signa
     if (found.file_path !== undefined) return found.file_path;
   } catch (error) {
     if (error instanceof GatewayError) throw error;
-    if (saysBadRequest(error, "file is too big")) throw new GatewayError("download.too-large", "Telegram does not hand out files over 20 MB", { cause: error });
+    if (saysBadRequest(error, "file is too big"))
+      throw new GatewayError("download.too-large", "Telegram does not hand out files over 20 MB", { cause: error });
     throw new GatewayError("download.failed", "Telegram does not say where the file is", { cause: error });
   }
   throw new GatewayError("download.failed", "Telegram has no path for the file");

@@ -23,10 +23,11 @@ export function refusalOf(error: unknown): Refusal | undefined {
   const cause = error.cause;
   if (!(cause instanceof TelegramError)) return undefined;
   if (cause.code >= 500 && !error.progress.json) return undefined;
+  const said: { readonly description?: unknown } = cause; // a broken server may leave it out
   const { retry_after: seconds, migrate_to_chat_id: migrated } = cause.parameters ?? {};
   return {
     code: cause.code,
-    description: String(cause.description),
+    description: typeof said.description === "string" ? said.description : "",
     retryAfterMs: cause.code === 429 ? (seconds === undefined ? defaultRetryMs : seconds * 1000) : undefined,
     migratedTo: migrated === undefined ? undefined : String(migrated),
   };
@@ -55,11 +56,19 @@ export function deliveryError(error: unknown): DeliveryError {
       ...(code === "delivery.chat-migrated" && refusal.migratedTo !== undefined ? { newChatId: refusal.migratedTo } : {}),
     });
   }
-  if (!(error instanceof CallError)) return new DeliveryError("delivery.refused", "the message could not be made into a request", { cause: error });
+  if (!(error instanceof CallError))
+    return new DeliveryError("delivery.refused", "the message could not be made into a request", { cause: error });
   const { connected, status, ended } = error.progress;
   // A page in place of an answer: a 4xx of something in between did not pass the request on; of a 5xx nobody knows.
   const certain = !connected || (status !== undefined && status >= 400 && status < 500);
-  const why = ended === "timeout" ? "no answer in time" : ended === "stopped" ? "ended by us" : status === undefined ? "connection failed" : `HTTP ${status}`;
+  const why =
+    ended === "timeout"
+      ? "no answer in time"
+      : ended === "stopped"
+        ? "ended by us"
+        : status === undefined
+          ? "connection failed"
+          : `HTTP ${status}`;
   return new DeliveryError(certain ? "delivery.not-sent" : "delivery.unknown", `Telegram: ${why}`, { cause: error });
 }
 
@@ -96,5 +105,8 @@ export function connectionError(error: unknown): AdapterError {
   }
   const refusal = refusalOf(error);
   const why = refusal === undefined ? "Telegram does not answer" : `Telegram: ${refusal.code} ${refusal.description}`;
-  return new AdapterError("adapter.lost", why, { cause: error, ...(refusal?.retryAfterMs === undefined ? {} : { retryAfterMs: refusal.retryAfterMs }) });
+  return new AdapterError("adapter.lost", why, {
+    cause: error,
+    ...(refusal?.retryAfterMs === undefined ? {} : { retryAfterMs: refusal.retryAfterMs }),
+  });
 }

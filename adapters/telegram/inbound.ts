@@ -2,11 +2,22 @@
  * Telegram update -> inbound event. Pure and total: whatever comes in, nothing is thrown, and what cannot be read becomes
  * a message with `ignore: "unreadable"` or nothing. A thread id counts only with `is_topic_message`, and never when it is 1.
  */
-import type { AccountRef, ButtonPress, ChatChange, ChatRef, InboundEdit, InboundEvent, InboundMessage, PartialAct, Route } from "../../src/domain/message.js";
+import type {
+  AccountRef,
+  ButtonPress,
+  ChatChange,
+  ChatRef,
+  InboundEdit,
+  InboundEvent,
+  InboundMessage,
+  PartialAct,
+  QuotedMessage,
+  Route,
+} from "../../src/domain/message.js";
 import { accountOf, chatOf, originName, userRef, type Self } from "./accounts.js";
 import { describeContent, readAttachments } from "./media.js";
 import { quotedMessage } from "./quotes.js";
-import { addressOf, bodyOf } from "./speech.js";
+import { addressOf, bodyOf, type Body } from "./speech.js";
 import { messageBones, parseUpdate, type TelegramChat, type TelegramMessage, type TelegramUpdate } from "./update.js";
 
 /** Clients cut pasted text at 4096 units, at a line or word border if there is one: parts this long may have a rest. */
@@ -38,38 +49,41 @@ function readMessage(message: TelegramMessage, self: Self): InboundEvent | undef
   const migrated = readMigration(message, account, self);
   if (migrated !== undefined) return migrated;
 
-  const chat = chatOf(message.chat);
-  const attachments = readAttachments(message);
   const body = bodyOf(message, self);
-  const text = [body.text, describeContent(message)].filter((part) => part !== "").join("\n");
   const replyTo = quotedMessage(message, self);
-  const fields = {
-    ...base(self, chat, account, message),
+  const fields: InboundMessage = {
+    ...base(self, chatOf(message.chat), account, message),
     kind: "message",
     key: keyOf(self, "message", message.chat.id, message.message_id),
     at: message.date * 1000,
     messageId: String(message.message_id),
-    text,
-    attachments,
+    text: [body.text, describeContent(message)].filter((part) => part !== "").join("\n"),
+    attachments: readAttachments(message),
     ...(replyTo === undefined ? {} : { replyTo }),
     route: routeOf(message, message.message_id),
-  } as const;
-
+  };
   if (account.id === self.id) return { ...fields, ignore: "own" };
   if (account.isBot) return body.mentioned ? { ...fields, literalMention: true, addressed: "mention" } : { ...fields, ignore: "bot" };
-  if (text === "" && attachments.length === 0 && !body.mentioned) {
+  if (fields.text === "" && fields.attachments.length === 0 && !body.mentioned) {
     return message.unsupported ? { ...fields, ignore: "unreadable" } : undefined; // undefined: a notice by Telegram itself
   }
-  const forwardedFrom = message.forward_origin === undefined ? undefined : originName(message.forward_origin);
+  return { ...fields, ...intent(message, body, replyTo) };
+}
+
+/** What the person wants with it: whom it is for, which command, and whether there may be more to come. */
+function intent(
+  message: TelegramMessage,
+  body: Body,
+  replyTo: QuotedMessage | undefined,
+): Pick<InboundMessage, "addressed" | "command" | "forwardedFrom" | "partial"> {
   const addressed = addressOf(message, body, replyTo);
   const partial = partialOf(message, body.command !== undefined);
   return {
-    ...fields,
     ...(addressed === undefined ? {} : { addressed }),
     ...(body.command === undefined ? {} : { command: body.command }),
-    ...(forwardedFrom === undefined ? {} : { forwardedFrom }),
+    ...(message.forward_origin === undefined ? {} : { forwardedFrom: originName(message.forward_origin) }),
     ...(partial === undefined ? {} : { partial }),
-  } satisfies InboundMessage;
+  };
 }
 
 function partialOf(message: TelegramMessage, isCommand: boolean): PartialAct | undefined {
@@ -142,7 +156,11 @@ function readMember(member: NonNullable<TelegramUpdate["my_chat_member"]>, self:
 function unreadable(raw: unknown, self: Self, receivedAt: number): InboundMessage | undefined {
   const message = messageBones(raw);
   if (message === undefined || message.from.is_bot) return undefined;
-  const chat = chatOf({ id: message.chat.id, type: message.chat.type ?? (message.chat.id < 0 ? "supergroup" : "private"), title: undefined });
+  const chat = chatOf({
+    id: message.chat.id,
+    type: message.chat.type ?? (message.chat.id < 0 ? "supergroup" : "private"),
+    title: undefined,
+  });
   return {
     ...base(self, chat, userRef(message.from), { message_thread_id: undefined, is_topic_message: undefined }),
     kind: "message",

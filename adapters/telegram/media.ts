@@ -6,26 +6,33 @@ const imageTypes = new Set(["image/jpeg", "image/png", "image/webp", "image/gif"
 
 /** The files of a message, at most one except for odd payloads; a photo gives its largest size. */
 export function readAttachments(media: TelegramMedia): Attachment[] {
-  const found: Attachment[] = [];
   const photo = media.photo?.toSorted((a, b) => b.width * b.height - a.width * a.height)[0];
-  if (photo !== undefined) found.push(attachment("image", photo, "photo.jpg", "image/jpeg"));
-  if (media.voice !== undefined) found.push(attachment("voice", media.voice, "voice.ogg", "audio/ogg"));
-  if (media.audio !== undefined) found.push(attachment("audio", media.audio, `${media.audio.title ?? "audio"}.mp3`, "audio/mpeg"));
-  if (media.video !== undefined) found.push(attachment("video", media.video, "video.mp4", "video/mp4"));
-  if (media.video_note !== undefined) found.push(attachment("video", media.video_note, "video-note.mp4", "video/mp4"));
-  if (media.sticker !== undefined) {
-    const { emoji, is_animated, is_video } = media.sticker;
-    const [ending, type] = is_video === true ? ["webm", "video/webm"] : is_animated === true ? ["tgs", "application/x-tgsticker"] : ["webp", "image/webp"];
-    found.push(attachment("sticker", media.sticker, `sticker${emoji === undefined ? "" : ` ${emoji}`}.${ending}`, type));
-  }
-  if (media.animation !== undefined) {
+  return [
+    from("image", photo, "photo.jpg", "image/jpeg"),
+    from("voice", media.voice, "voice.ogg", "audio/ogg"),
+    from("audio", media.audio, `${media.audio?.title ?? "audio"}.mp3`, "audio/mpeg"),
+    from("video", media.video, "video.mp4", "video/mp4"),
+    from("video", media.video_note, "video-note.mp4", "video/mp4"),
+    ...sticker(media.sticker),
+    from("video", media.animation, "animation.mp4", "video/mp4"),
     // An animation comes with a document of the same file for old clients.
-    found.push(attachment("video", media.animation, "animation.mp4", "video/mp4"));
-  } else if (media.document !== undefined) {
-    const kind = imageTypes.has(media.document.mime_type ?? "") ? "image" : "document";
-    found.push(attachment(kind, media.document, "file", undefined));
-  }
-  return found;
+    ...(media.animation === undefined ? document(media.document) : []),
+  ].filter((each) => each !== undefined);
+}
+
+function sticker(given: TelegramMedia["sticker"]): (Attachment | undefined)[] {
+  if (given === undefined) return [];
+  const [ending, type] =
+    given.is_video === true
+      ? ["webm", "video/webm"]
+      : given.is_animated === true
+        ? ["tgs", "application/x-tgsticker"]
+        : ["webp", "image/webp"];
+  return [from("sticker", given, `sticker${given.emoji === undefined ? "" : ` ${given.emoji}`}.${ending}`, type)];
+}
+
+function document(given: TelegramMedia["document"]): (Attachment | undefined)[] {
+  return [from(imageTypes.has(given?.mime_type ?? "") ? "image" : "document", given, "file", undefined)];
 }
 
 interface TelegramFile {
@@ -35,7 +42,13 @@ interface TelegramFile {
   readonly file_size?: number | undefined;
 }
 
-function attachment(kind: Attachment["kind"], file: TelegramFile, fallbackName: string, fallbackType: string | undefined): Attachment {
+function from(
+  kind: Attachment["kind"],
+  file: TelegramFile | undefined,
+  fallbackName: string,
+  fallbackType: string | undefined,
+): Attachment | undefined {
+  if (file === undefined) return undefined;
   const mimeType = file.mime_type ?? fallbackType;
   return {
     kind,

@@ -36,8 +36,11 @@ export function replyParameters(route: Route): { message_id: number; allow_sendi
 }
 
 /** Text and entities of a text message, and its buttons; buttons go in rows of at most three. */
-export function textFields(message: Exclude<OutboundMessage, { kind: "file" }>): Pick<Opts<"sendMessage">, "text" | "entities" | "reply_markup"> {
-  const keyboard = message.buttons === undefined || message.buttons.length === 0 ? {} : { reply_markup: { inline_keyboard: rows(message.buttons) } };
+export function textFields(
+  message: Exclude<OutboundMessage, { kind: "file" }>,
+): Pick<Opts<"sendMessage">, "text" | "entities" | "reply_markup"> {
+  const keyboard =
+    message.buttons === undefined || message.buttons.length === 0 ? {} : { reply_markup: { inline_keyboard: rows(message.buttons) } };
   if (message.kind === "plain") return { text: message.text, ...keyboard };
   const { text, entities } = payloadOf(message.part);
   return { text, ...(entities.length > 0 ? { entities } : {}), ...keyboard };

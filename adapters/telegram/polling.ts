@@ -44,7 +44,12 @@ export class Polling implements Intake {
     if (this.#unconfirmed && this.#offset !== undefined) {
       await api
         .call("getUpdates", { offset: this.#offset, limit: 1, timeout: 0 }, { timeoutMs: timings.confirmMs })
-        .catch((error: unknown) => logger.info({ error: errorText(error) }, "the last batch is unconfirmed and will come again; it is stored, so nothing is doubled"));
+        .catch((error: unknown) =>
+          logger.info(
+            { error: errorText(error) },
+            "the last batch is unconfirmed and will come again; it is stored, so nothing is doubled",
+          ),
+        );
     }
     this.#state = "stopped";
   }
@@ -87,7 +92,12 @@ export class Polling implements Intake {
     const { api, self, io, clock, timings, pollTimeoutSeconds } = this.#deps;
     const updates: readonly { readonly update_id?: unknown }[] = await api.call(
       "getUpdates",
-      { timeout: pollTimeoutSeconds, limit: 100, allowed_updates: [...allowedUpdates], ...(this.#offset === undefined ? {} : { offset: this.#offset }) },
+      {
+        timeout: pollTimeoutSeconds,
+        limit: 100,
+        allowed_updates: [...allowedUpdates],
+        ...(this.#offset === undefined ? {} : { offset: this.#offset }),
+      },
       { timeoutMs: pollTimeoutSeconds * 1000 + timings.pollMarginMs, signal: this.#stopping.signal },
     );
     this.#lastAliveAt = clock.now();

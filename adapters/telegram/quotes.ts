@@ -11,7 +11,8 @@ import type { TelegramMessage } from "./update.js";
 
 /** Reads the reply, also one to a message of another chat; a quoted part stands for the whole text. */
 export function quotedMessage(message: TelegramMessage, self: Self): QuotedMessage | undefined {
-  const chosen = message.quote === undefined ? undefined : entityMarkdown({ text: message.quote.text, entities: message.quote.entities ?? [] });
+  const chosen =
+    message.quote === undefined ? undefined : entityMarkdown({ text: message.quote.text, entities: message.quote.entities ?? [] });
   const reply = message.reply_to_message;
   if (reply !== undefined) {
     const opensTopic = message.is_topic_message === true && reply.message_id === message.message_thread_id;

@@ -25,7 +25,8 @@ export function spoken(message: Pick<PlainMessage, "text" | "caption" | "entitie
 /** Reads the body. In a forwarded message mentions and commands are quoted words and mean nothing. */
 export function bodyOf(message: PlainMessage, self: Self): Body {
   const said = spoken(message);
-  if (message.forward_origin !== undefined) return { text: entityMarkdown(said), mentioned: false, command: undefined, commandFor: undefined };
+  if (message.forward_origin !== undefined)
+    return { text: entityMarkdown(said), mentioned: false, command: undefined, commandFor: undefined };
 
   const mentions = said.entities.filter((entity) => isOwnMention(entity, said.text, self)).toSorted((a, b) => b.offset - a.offset);
   const bare = mentions.reduce((rest, mention) => cut(rest, mention.offset, mention.length), said);
@@ -36,7 +37,8 @@ export function bodyOf(message: PlainMessage, self: Self): Body {
   const name = match?.[1]?.toLowerCase();
   if (entity === undefined || name === undefined) return { ...plain, command: undefined, commandFor: undefined };
   const target = match?.[2];
-  if (target !== undefined && target.toLowerCase() !== self.username.toLowerCase()) return { ...plain, command: undefined, commandFor: "other" };
+  if (target !== undefined && target.toLowerCase() !== self.username.toLowerCase())
+    return { ...plain, command: undefined, commandFor: "other" };
   const args = entityMarkdown(cut(bare, entity.offset, entity.length)).trim();
   return {
     text: args === "" ? `/${name}` : `/${name} ${args}`,

@@ -94,7 +94,8 @@ export class Webhook implements Intake {
           await this.#register(url, secret);
         }
         this.#alive();
-        if (info.last_error_message !== undefined && (info.pending_update_count ?? 0) > 0) this.#detail = `Telegram reports: ${info.last_error_message}`;
+        if (info.last_error_message !== undefined && (info.pending_update_count ?? 0) > 0)
+          this.#detail = `Telegram reports: ${info.last_error_message}`;
       } catch (error) {
         if (this.#stopping.signal.aborted) return;
         if (isBadToken(error)) {

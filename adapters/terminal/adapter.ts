@@ -42,7 +42,8 @@ const aliveWithinMs = Number.MAX_SAFE_INTEGER;
 
 const capabilities: Capabilities = {
   maxPartLength,
-  promptNotes: "You are in a terminal with one person. Text is shown with light marks; tables and code blocks keep their form. No pictures, no buttons.",
+  promptNotes:
+    "You are in a terminal with one person. Text is shown with light marks; tables and code blocks keep their form. No pictures, no buttons.",
   resend: "blind",
   reactions: false,
   edits: false,
@@ -208,7 +209,8 @@ class TerminalAdapter implements PlatformAdapter {
     }
     return new Promise((resolve, reject) => {
       output.write(text, (error) => {
-        if (error != null) return reject(new DeliveryError("delivery.unknown", "the terminal broke while being written to", { cause: error }));
+        if (error instanceof Error)
+          return reject(new DeliveryError("delivery.unknown", "the terminal broke while being written to", { cause: error }));
         if (interactive) this.#lines?.prompt(true);
         resolve();
       });

@@ -7,7 +7,17 @@ import { AdapterError, DeliveryError, GatewayError } from "../../src/domain/erro
 import type { InboundEvent, InboundMessage, OutboundMessage, Route, SentRef } from "../../src/domain/message.js";
 import type { PlatformAdapter } from "../../src/ports/platform-adapter.js";
 import { recordingIo, until, type RecordingIo } from "../support/adapter-io.js";
-import type { Act, ActType, AdapterDescriptor, CaseName, Fault, Placed, PlaceName, PlatformDriver, Skip } from "./platform-adapter.descriptor.js";
+import type {
+  Act,
+  ActType,
+  AdapterDescriptor,
+  CaseName,
+  Fault,
+  Placed,
+  PlaceName,
+  PlatformDriver,
+  Skip,
+} from "./platform-adapter.descriptor.js";
 
 export function describePlatformAdapter(descriptor: AdapterDescriptor): void {
   describe(`platform adapter: ${descriptor.name}`, () => {
@@ -60,7 +70,9 @@ export function describePlatformAdapter(descriptor: AdapterDescriptor): void {
 
     /** The message event of an act, once it has arrived. */
     async function arrived(placed: Placed, target = io): Promise<InboundMessage> {
-      const event = await target.waitFor((each) => isMessage(each) && each.messageId === placed.messageId && each.chat.id === placed.chatId);
+      const event = await target.waitFor(
+        (each) => isMessage(each) && each.messageId === placed.messageId && each.chat.id === placed.chatId,
+      );
       if (!isMessage(event)) throw new Error("not a message");
       return event;
     }
@@ -109,7 +121,13 @@ export function describePlatformAdapter(descriptor: AdapterDescriptor): void {
 
         const { placed, event } = await actAndArrive({ type: "message", in: "dm", text: "what is the weather?" });
 
-        expect(event).toMatchObject({ platform: adapter.platform, botId: driver.botId, text: "what is the weather?", addressed: "dm", attachments: [] });
+        expect(event).toMatchObject({
+          platform: adapter.platform,
+          botId: driver.botId,
+          text: "what is the weather?",
+          addressed: "dm",
+          attachments: [],
+        });
         expect(event.chat).toMatchObject({ id: placed.chatId, kind: "dm" });
         expect(event.account).toMatchObject({ id: placed.accountId, isBot: false });
         expect(event.account.displayName).not.toBe("");
@@ -202,17 +220,21 @@ export function describePlatformAdapter(descriptor: AdapterDescriptor): void {
         expect(await sizeOf(download.bytes)).toBe(1024);
       });
 
-      test("IN-16: refuses a file that is too large by its size alone and still delivers the words", { acts: ["document"], cases: ["download"] }, async () => {
-        const adapter = await started();
+      test(
+        "IN-16: refuses a file that is too large by its size alone and still delivers the words",
+        { acts: ["document"], cases: ["download"] },
+        async () => {
+          const adapter = await started();
 
-        const { event } = await actAndArrive({ type: "document", in: "dm", text: "summarise", size: 25_000_000 });
-        const file = event.attachments[0];
-        if (file === undefined) throw new Error("no attachment");
+          const { event } = await actAndArrive({ type: "document", in: "dm", text: "summarise", size: 25_000_000 });
+          const file = event.attachments[0];
+          if (file === undefined) throw new Error("no attachment");
 
-        expect(event.text).toBe("summarise");
-        expect(file.size).toBe(25_000_000);
-        await expect(adapter.download(file, 20_000_000, never())).rejects.toMatchObject({ code: "download.too-large" });
-      });
+          expect(event.text).toBe("summarise");
+          expect(file.size).toBe(25_000_000);
+          await expect(adapter.download(file, 20_000_000, never())).rejects.toMatchObject({ code: "download.too-large" });
+        },
+      );
 
       test("stops reading a file that is larger than allowed", { acts: ["image"], cases: ["download"] }, async () => {
         const adapter = await started();
@@ -268,15 +290,19 @@ export function describePlatformAdapter(descriptor: AdapterDescriptor): void {
         expect(event.text).toContain("[site](https://example.test/a_b)");
       });
 
-      test("shows people who are mentioned by name, and is not addressed by that", { acts: ["mention-bob"], cases: ["groups"] }, async () => {
-        await started();
+      test(
+        "shows people who are mentioned by name, and is not addressed by that",
+        { acts: ["mention-bob"], cases: ["groups"] },
+        async () => {
+          await started();
 
-        const { event } = await actAndArrive({ type: "mention-bob", in: "group", text: "did you see this?" });
+          const { event } = await actAndArrive({ type: "mention-bob", in: "group", text: "did you see this?" });
 
-        expect(event.text).toMatch(/bob/i);
-        expect(event.text).toContain("did you see this?");
-        expect(event.addressed).toBeUndefined();
-      });
+          expect(event.text).toMatch(/bob/i);
+          expect(event.text).toContain("did you see this?");
+          expect(event.addressed).toBeUndefined();
+        },
+      );
 
       test("IN-01: an edit is an edit of its message and never a new message", { acts: ["edit"] }, async () => {
         await started();
@@ -311,25 +337,41 @@ export function describePlatformAdapter(descriptor: AdapterDescriptor): void {
         expect(named.ignore).toBeUndefined();
       });
 
-      test("DL-22: a pressed button arrives with its data, and answering it too late is harmless", { acts: ["button"], cases: ["buttons"] }, async () => {
-        const adapter = await started();
-        const route = await openRoute();
-        const sent = await adapter.send(
-          route,
-          { kind: "plain", text: "Link the accounts?", buttons: [{ label: "Yes", data: "link:yes" }, { label: "No", data: "link:no" }] },
-          { deliveryId: nextDelivery(), signal: never() },
-        );
-        const carrier: Placed = { chatId: sent.chatId, messageId: sent.messageId, accountId: driver.botId };
+      test(
+        "DL-22: a pressed button arrives with its data, and answering it too late is harmless",
+        { acts: ["button"], cases: ["buttons"] },
+        async () => {
+          const adapter = await started();
+          const route = await openRoute();
+          const sent = await adapter.send(
+            route,
+            {
+              kind: "plain",
+              text: "Link the accounts?",
+              buttons: [
+                { label: "Yes", data: "link:yes" },
+                { label: "No", data: "link:no" },
+              ],
+            },
+            { deliveryId: nextDelivery(), signal: never() },
+          );
+          const carrier: Placed = { chatId: sent.chatId, messageId: sent.messageId, accountId: driver.botId };
 
-        await driver.act({ type: "button", message: carrier, data: "link:yes" });
-        const press = await io.waitFor((each) => each.kind === "button");
-        if (press.kind !== "button") throw new Error("not a button");
+          await driver.act({ type: "button", message: carrier, data: "link:yes" });
+          const press = await io.waitFor((each) => each.kind === "button");
+          if (press.kind !== "button") throw new Error("not a button");
 
-        expect(press).toMatchObject({ data: "link:yes", messageId: sent.messageId, route: { chatId: route.chatId }, account: { isBot: false } });
-        expect(driver.shown().at(-1)?.buttons).toEqual(["Yes", "No"]);
-        await adapter.acknowledge(press, "noted");
-        await expect(adapter.acknowledge(press, undefined)).resolves.toBeUndefined();
-      });
+          expect(press).toMatchObject({
+            data: "link:yes",
+            messageId: sent.messageId,
+            route: { chatId: route.chatId },
+            account: { isBot: false },
+          });
+          expect(driver.shown().at(-1)?.buttons).toEqual(["Yes", "No"]);
+          await adapter.acknowledge(press, "noted");
+          await expect(adapter.acknowledge(press, undefined)).resolves.toBeUndefined();
+        },
+      );
 
       const changes: readonly (readonly [Extract<ActType, "bot-added" | "bot-removed" | "unreachable" | "reachable">, PlaceName])[] = [
         ["bot-added", "group"],
@@ -376,7 +418,12 @@ export function describePlatformAdapter(descriptor: AdapterDescriptor): void {
 
         expect(event.text).toBe("still there?");
         expect(io.failures).toEqual([]);
-        expect(io.messages().filter((each) => each !== event).every((each) => each.ignore === "unreadable")).toBe(true);
+        expect(
+          io
+            .messages()
+            .filter((each) => each !== event)
+            .every((each) => each.ignore === "unreadable"),
+        ).toBe(true);
       });
 
       test("SE-10: two people's messages never share an account or a key", { cases: ["groups"] }, async () => {
@@ -476,8 +523,18 @@ export function describePlatformAdapter(descriptor: AdapterDescriptor): void {
       const long = 3 * descriptor.limit.max;
       const texts: readonly (readonly [string, string])[] = [
         ["a long paragraph", words(Math.ceil(long / 10)).join(" ")],
-        ["many paragraphs with bold text and links", words(Math.ceil(long / 60)).map((word) => `**${word}** and [a link](https://example.test/${word}) with more`).join("\n\n")],
-        ["FM-02: a code block longer than one message", `Here:\n\n\`\`\`py\n${words(Math.ceil(long / 20)).map((word) => `x = "${word}"`).join("\n")}\n\`\`\`\n\nDone.`],
+        [
+          "many paragraphs with bold text and links",
+          words(Math.ceil(long / 60))
+            .map((word) => `**${word}** and [a link](https://example.test/${word}) with more`)
+            .join("\n\n"),
+        ],
+        [
+          "FM-02: a code block longer than one message",
+          `Here:\n\n\`\`\`py\n${words(Math.ceil(long / 20))
+            .map((word) => `x = "${word}"`)
+            .join("\n")}\n\`\`\`\n\nDone.`,
+        ],
         ["FM-05: characters that markup escapes", `${words(3).join(" ")} ${"!._-*[]()&<>".repeat(Math.ceil(descriptor.limit.max / 12))}`],
         ["FM-07: emoji at the border", `${"a".repeat(descriptor.limit.max - 1)}😀👩‍👩‍👧‍👦 end`],
       ];
@@ -527,25 +584,38 @@ export function describePlatformAdapter(descriptor: AdapterDescriptor): void {
         expect(driver.shown().at(-1)).toMatchObject({ text: "hello!", replyTo: placed.messageId, chatId: placed.chatId });
       });
 
-      test("DL-13: an answer to a message that was deleted still arrives, or says what is gone", { cases: ["groups", "replies"] }, async () => {
-        const adapter = await started();
+      test(
+        "DL-13: an answer to a message that was deleted still arrives, or says what is gone",
+        { cases: ["groups", "replies"] },
+        async () => {
+          const adapter = await started();
 
-        const sending = sendText(adapter, routeTo("group", "999999999"), "still for you");
+          const sending = sendText(adapter, routeTo("group", "999999999"), "still for you");
 
-        await sending.then(
-          () => expect(driver.shown().at(-1)?.text).toBe("still for you"),
-          (error: unknown) => expect(error).toMatchObject({ code: "delivery.reply-gone" }),
-        );
-      });
+          await sending.then(
+            () => expect(driver.shown().at(-1)?.text).toBe("still for you"),
+            (error: unknown) => expect(error).toMatchObject({ code: "delivery.reply-gone" }),
+          );
+        },
+      );
 
       test("sends a long answer's file with its name and content", { cases: ["files"] }, async () => {
         const adapter = await started();
         const route = await openRoute();
-        const file: OutboundMessage = { kind: "file", name: "answer.md", mimeType: "text/markdown", content: "# All of it\n\nÄ 你好", caption: "The rest is in the file." };
+        const file: OutboundMessage = {
+          kind: "file",
+          name: "answer.md",
+          mimeType: "text/markdown",
+          content: "# All of it\n\nÄ 你好",
+          caption: "The rest is in the file.",
+        };
 
         const sent = await adapter.send(route, file, { deliveryId: nextDelivery(), signal: never() });
 
-        expect(driver.shown().find((each) => each.messageId === sent.messageId)?.file ?? driver.shown().at(-1)?.file).toEqual({ name: "answer.md", content: "# All of it\n\nÄ 你好" });
+        expect(driver.shown().find((each) => each.messageId === sent.messageId)?.file ?? driver.shown().at(-1)?.file).toEqual({
+          name: "answer.md",
+          content: "# All of it\n\nÄ 你好",
+        });
       });
 
       test("replaces a message, and an equal replacement is no error", { cases: ["edits"] }, async () => {
@@ -585,7 +655,10 @@ export function describePlatformAdapter(descriptor: AdapterDescriptor): void {
       test("registers the command menu", { cases: ["menu"] }, async () => {
         const adapter = await started();
 
-        await adapter.setCommands([{ name: "help", description: "What I can do" }, { name: "new", description: "Start afresh" }]);
+        await adapter.setCommands([
+          { name: "help", description: "What I can do" },
+          { name: "new", description: "Start afresh" },
+        ]);
 
         expect(driver.menu()).toEqual(["help", "new"]);
       });
@@ -615,7 +688,14 @@ export function describePlatformAdapter(descriptor: AdapterDescriptor): void {
             if (expected === "delivery.chat-migrated") expect(error.newChatId).toBeDefined();
             expect(driver.secrets.filter((secret) => everythingSaid(error).includes(secret))).toEqual([]);
           }
-          await until(() => sendText(adapter, route, "second").then(() => true, () => false), "the next message is taken");
+          await until(
+            () =>
+              sendText(adapter, route, "second").then(
+                () => true,
+                () => false,
+              ),
+            "the next message is taken",
+          );
           expect(driver.shown().at(-1)?.text).toBe("second");
         });
       }
@@ -711,25 +791,36 @@ export function describePlatformAdapter(descriptor: AdapterDescriptor): void {
         await driver.breakTransport();
         const { event } = await actAndArrive({ type: "message", in: "dm", text: "after" });
 
-        expect(new Set(io.messages().filter((each) => each.text === "after").map((each) => each.key)).size).toBe(1);
+        expect(
+          new Set(
+            io
+              .messages()
+              .filter((each) => each.text === "after")
+              .map((each) => each.key),
+          ).size,
+        ).toBe(1);
         expect(event.text).toBe("after");
         await until(() => adapter.health().state === "connected", "connected again");
         expect(io.failures).toEqual([]);
       });
 
-      test("RC-01: a transport that went silent is noticed and built again, or given up openly", { cases: ["transport-silent"] }, async () => {
-        await started();
-        await actAndArrive({ type: "message", in: "dm", text: "before" });
+      test(
+        "RC-01: a transport that went silent is noticed and built again, or given up openly",
+        { cases: ["transport-silent"] },
+        async () => {
+          await started();
+          await actAndArrive({ type: "message", in: "dm", text: "before" });
 
-        await driver.silenceTransport();
-        const placed = await driver.act({ type: "message", in: "dm", text: "after the silence" });
+          await driver.silenceTransport();
+          const placed = await driver.act({ type: "message", in: "dm", text: "after the silence" });
 
-        await until(
-          () => io.failures.length > 0 || io.messages().some((each) => each.messageId === placed.messageId),
-          "the message arrives or the supervisor is told",
-          10_000,
-        );
-      });
+          await until(
+            () => io.failures.length > 0 || io.messages().some((each) => each.messageId === placed.messageId),
+            "the message arrives or the supervisor is told",
+            10_000,
+          );
+        },
+      );
 
       test("stops within five seconds, also while the transport is silent", { cases: ["transport-silent"] }, async () => {
         const adapter = await started();

@@ -127,7 +127,10 @@ export interface PlatformDriver {
   readonly places: Readonly<Record<PlaceName, { readonly chatId: string; readonly threadId?: string }>>;
   act(act: Act): Promise<Placed>;
   /** The next `times` (1) sends or edits fail like this; the rest work. */
-  fail(fault: Fault, options?: { readonly times?: number; readonly on?: "send" | "edit"; readonly retryAfterMs?: number }): void | Promise<void>;
+  fail(
+    fault: Fault,
+    options?: { readonly times?: number; readonly on?: "send" | "edit"; readonly retryAfterMs?: number },
+  ): void | Promise<void>;
   /** What the chats show, in order of arrival: the bot's messages only, removed ones left out. */
   shown(): readonly Shown[];
   /** The number of attempts (requests) the platform has seen for sends. */

@@ -16,7 +16,11 @@ const topic = 42;
 
 const timings: Timings = { requestMs: 500, pollMarginMs: 300, backoffMs: 50, backoffMaxMs: 400, webhookCheckMs: 200, confirmMs: 1_000 };
 
-const idOf: Record<PlaceName, { chat: number; topic?: number }> = { dm: { chat: amy }, group: { chat: group }, thread: { chat: group, topic } };
+const idOf: Record<PlaceName, { chat: number; topic?: number }> = {
+  dm: { chat: amy },
+  group: { chat: group },
+  thread: { chat: group, topic },
+};
 
 async function open(): Promise<PlatformDriver> {
   const emulator = await startTelegramEmulator();
@@ -61,7 +65,10 @@ async function open(): Promise<PlatformDriver> {
       await emulator.waitFor(({ calls }) => calls.some((call) => call.outcome === "never"));
     },
     signs: () =>
-      emulator.world.actions.map(({ chatId, threadId }) => ({ chatId: String(chatId), ...(threadId === undefined ? {} : { threadId: String(threadId) }) })),
+      emulator.world.actions.map(({ chatId, threadId }) => ({
+        chatId: String(chatId),
+        ...(threadId === undefined ? {} : { threadId: String(threadId) }),
+      })),
     reactions: (messageId) => emulator.world.rooms.get(amy)?.messages.get(Number(messageId))?.reactions ?? [],
     menu: () => [...emulator.world.commands.values()].flat().map((command) => command.command),
     stop: () => emulator.stop(),
@@ -168,11 +175,27 @@ function perform(emulator: TelegramEmulator, act: Act): Placed {
       return say(act.text);
     }
     case "malformed": {
-      const odd: unknown[] = [null, 7, [], {}, { chat: null }, { message_id: 1, chat: { id: "x" } }, { message_id: 2, date: 0, chat: { id: amy, type: "private" }, from: { id: amy }, text: 42, entities: "no" }];
+      const odd: unknown[] = [
+        null,
+        7,
+        [],
+        {},
+        { chat: null },
+        { message_id: 1, chat: { id: "x" } },
+        { message_id: 2, date: 0, chat: { id: amy, type: "private" }, from: { id: amy }, text: 42, entities: "no" },
+      ];
       for (const message of odd) emulator.inject({ message });
       emulator.inject({ callback_query: { id: 5 } });
       emulator.inject({ my_chat_member: { chat: 1 } });
-      emulator.inject({ message: { message_id: 3, chat: { id: amy, type: "private" }, from: { id: amy, is_bot: false, first_name: "Amy" }, date: "yesterday", text: "hi" } });
+      emulator.inject({
+        message: {
+          message_id: 3,
+          chat: { id: amy, type: "private" },
+          from: { id: amy, is_bot: false, first_name: "Amy" },
+          date: "yesterday",
+          text: "hi",
+        },
+      });
       return { chatId: String(amy), messageId: "3", accountId: String(amy) };
     }
   }
@@ -184,15 +207,26 @@ const plans: Record<Exclude<Fault, "refused-connection">, FaultPlan> = {
   "html-error": { html502: "before" },
   "lost-answer": { hangUp: "after" },
   silence: { never: "after" },
-  "markup-refused": { status: 400, description: "Bad Request: can't parse entities: Can't find end of the entity starting at byte offset 4" },
+  "markup-refused": {
+    status: 400,
+    description: "Bad Request: can't parse entities: Can't find end of the entity starting at byte offset 4",
+  },
   "reply-gone": { status: 400, description: "Bad Request: message to be replied not found" },
   "thread-gone": { status: 400, description: "Bad Request: message thread not found" },
   "chat-gone": { status: 403, description: "Forbidden: bot was blocked by the user" },
-  "chat-migrated": { status: 400, description: "Bad Request: group chat was upgraded to a supergroup chat", parameters: { migrate_to_chat_id: -1001 } },
+  "chat-migrated": {
+    status: 400,
+    description: "Bad Request: group chat was upgraded to a supergroup chat",
+    parameters: { migrate_to_chat_id: -1001 },
+  },
   refused: { status: 400, description: "Bad Request: message is too long" },
 };
 
-function plan(emulator: TelegramEmulator, fault: keyof typeof plans, options: { times?: number; on?: "send" | "edit"; retryAfterMs?: number }): void {
+function plan(
+  emulator: TelegramEmulator,
+  fault: keyof typeof plans,
+  options: { times?: number; on?: "send" | "edit"; retryAfterMs?: number },
+): void {
   const method = options.on === "edit" ? "editMessageText" : "sendMessage";
   const limited = fault === "rate-limited" ? { parameters: { retry_after: (options.retryAfterMs ?? 1_000) / 1000 } } : {};
   emulator.fail(method, { times: options.times ?? 1, ...plans[fault], ...limited });

@@ -12,14 +12,48 @@ const noFault: Skip = { skip: "there is no request that could fail: unit/adapter
 
 const heardAlone: readonly ActType[] = ["message", "command"];
 const allActs: readonly ActType[] = [
-  "message", "mention", "reply-to-bot", "reply-to-image", "command", "command-for-other-bot", "image", "document", "album", "long-text", "forward",
-  "markup", "mention-bob", "edit", "own", "other-bot", "button", "bot-added", "bot-removed", "unreachable", "reachable", "migrated", "named", "malformed",
+  "message",
+  "mention",
+  "reply-to-bot",
+  "reply-to-image",
+  "command",
+  "command-for-other-bot",
+  "image",
+  "document",
+  "album",
+  "long-text",
+  "forward",
+  "markup",
+  "mention-bob",
+  "edit",
+  "own",
+  "other-bot",
+  "button",
+  "bot-added",
+  "bot-removed",
+  "unreachable",
+  "reachable",
+  "migrated",
+  "named",
+  "malformed",
 ];
-const withoutActs = Object.fromEntries(allActs.filter((act) => !heardAlone.includes(act)).map((act) => [act, act === "image" || act === "document" ? noFiles : oneDm]));
+const withoutActs = Object.fromEntries(
+  allActs.filter((act) => !heardAlone.includes(act)).map((act) => [act, act === "image" || act === "document" ? noFiles : oneDm]),
+);
 
 const faults: readonly Fault[] = [
-  "refused-connection", "rate-limited", "server-error", "html-error", "lost-answer", "silence", "markup-refused", "reply-gone", "thread-gone",
-  "chat-gone", "chat-migrated", "refused",
+  "refused-connection",
+  "rate-limited",
+  "server-error",
+  "html-error",
+  "lost-answer",
+  "silence",
+  "markup-refused",
+  "reply-gone",
+  "thread-gone",
+  "chat-gone",
+  "chat-migrated",
+  "refused",
 ];
 
 function open(): Promise<PlatformDriver> {
@@ -51,7 +85,14 @@ function open(): Promise<PlatformDriver> {
       return Promise.resolve({ chatId: "local", messageId: `${startedAt}-${lines}`, accountId: "local" });
     },
     fail: () => undefined,
-    shown: () => written.map((text, index): Shown => ({ chatId: "local", messageId: String(index), text: text.slice(0, -1), history: [], ...fileIn(text) })),
+    shown: () =>
+      written.map((text, index): Shown => ({
+        chatId: "local",
+        messageId: String(index),
+        text: text.slice(0, -1),
+        history: [],
+        ...fileIn(text),
+      })),
     sendAttempts: () => written.length,
     breakTransport: () => Promise.resolve(),
     silenceTransport: () => Promise.resolve(),

@@ -70,7 +70,6 @@ export function recordingIo(): RecordingIo {
         handlers.set(path, handler);
         return () => {
           handlers.delete(path);
-          return Promise.resolve();
         };
       },
     },
@@ -104,7 +103,11 @@ export function recordingIo(): RecordingIo {
         };
         const timer = setTimeout(() => {
           done();
-          reject(new Error(`no such event within ${timeoutMs} ms; there are: ${io.events.map((event) => `${event.kind} ${event.key}`).join(", ")}`));
+          reject(
+            new Error(
+              `no such event within ${timeoutMs} ms; there are: ${io.events.map((event) => `${event.kind} ${event.key}`).join(", ")}`,
+            ),
+          );
         }, timeoutMs);
         const done = (): void => {
           clearTimeout(timer);

@@ -77,7 +77,7 @@ export async function startTelegramEmulator(options: TelegramEmulatorOptions = {
   const bot = { id: Number(token.split(":")[0]), is_bot: true, first_name: "Mneme", username: options.username ?? "MnemeTestBot" };
   const world = new World(bot, options.now ?? (() => Date.now()));
   const updates = new UpdateQueue();
-  let control: ((path: string, body: unknown) => unknown) | undefined;
+  const control: { route?: (path: string, body: unknown) => unknown } = {};
   const server = new BotApiServer({
     token,
     world,
@@ -93,8 +93,8 @@ export async function startTelegramEmulator(options: TelegramEmulatorOptions = {
     httpWebhooks: true,
     ...(options.flood === undefined ? {} : { flood: options.flood }),
     control: (path, body) => {
-      if (control === undefined) throw new ApiError(404, "Not Found");
-      return control(path, body);
+      if (control.route === undefined) throw new ApiError(404, "Not Found");
+      return control.route(path, body);
     },
   });
   await server.listen(options.port);
@@ -122,7 +122,7 @@ export async function startTelegramEmulator(options: TelegramEmulatorOptions = {
       {
         from: speaker(chat, said),
         ...(said.topic === undefined ? {} : { message_thread_id: said.topic, is_topic_message: true as const }),
-        ...(quoted === undefined ? {} : { reply_to_message: flat as TgMessage }),
+        ...(quoted === undefined ? {} : { reply_to_message: flat }),
         ...fields,
         ...said.fields,
       },
@@ -171,7 +171,9 @@ export async function startTelegramEmulator(options: TelegramEmulatorOptions = {
     },
     inject: (update) => updates.push(update),
     say(chatId, text, said = {}) {
-      const media = said.fields !== undefined && ["photo", "document", "voice", "audio", "video", "animation", "sticker"].some((key) => key in (said.fields ?? {}));
+      const media =
+        said.fields !== undefined &&
+        ["photo", "document", "voice", "audio", "video", "animation", "sticker"].some((key) => key in (said.fields ?? {}));
       const entities = said.entities ?? detect(text);
       const body: Partial<TgMessage> = media
         ? { ...(text === "" ? {} : { caption: text, ...(entities.length > 0 ? { caption_entities: entities } : {}) }) }
@@ -191,18 +193,35 @@ export async function startTelegramEmulator(options: TelegramEmulatorOptions = {
       albums += 1;
       const media_group_id = `albumid${albums}`;
       return Array.from({ length: count }, (_, index) =>
-        emulator.say(chatId, index === caption.at ? caption.text : "", { ...said, fields: { ...said.fields, ...emulator.photo(), media_group_id } }),
+        emulator.say(chatId, index === caption.at ? caption.text : "", {
+          ...said,
+          fields: { ...said.fields, ...emulator.photo(), media_group_id },
+        }),
       );
     },
     photo() {
       const small = world.addFile(Buffer.alloc(90, 1), "small.jpg");
       const large = world.addFile(Buffer.alloc(1024, 2), "large.jpg");
-      const size = (file: typeof small, width: number): object => ({ file_id: file.file_id, file_unique_id: file.file_unique_id, file_size: file.file_size, width, height: width });
+      const size = (file: typeof small, width: number): object => ({
+        file_id: file.file_id,
+        file_unique_id: file.file_unique_id,
+        file_size: file.file_size,
+        width,
+        height: width,
+      });
       return { photo: [size(small, 90), size(large, 800)] };
     },
     document(name, mimeType, bytes, claimedSize) {
       const file = world.addFile(bytes, name, claimedSize);
-      return { document: { file_id: file.file_id, file_unique_id: file.file_unique_id, file_name: name, mime_type: mimeType, file_size: file.file_size } };
+      return {
+        document: {
+          file_id: file.file_id,
+          file_unique_id: file.file_unique_id,
+          file_name: name,
+          mime_type: mimeType,
+          file_size: file.file_size,
+        },
+      };
     },
     press(chatId, messageId, data, from) {
       queries += 1;
@@ -259,11 +278,16 @@ export async function startTelegramEmulator(options: TelegramEmulatorOptions = {
         };
         const done = (): void => {
           clearTimeout(timer);
+          clearInterval(looking);
           watchers.delete(look);
         };
+        const looking = setInterval(look, 20); // for conditions that no call changes
         const timer = setTimeout(() => {
           done();
-          const last = server.calls.slice(-8).map((call) => `${call.method} ${call.outcome}`).join(", ");
+          const last = server.calls
+            .slice(-8)
+            .map((call) => `${call.method} ${call.outcome}`)
+            .join(", ");
           reject(new Error(`not within ${timeoutMs} ms; the last calls were: ${last}`));
         }, timeoutMs);
         watchers.add(look);
@@ -275,7 +299,7 @@ export async function startTelegramEmulator(options: TelegramEmulatorOptions = {
       await server.down();
     },
   };
-  control = options.control?.(emulator);
+  if (options.control !== undefined) control.route = options.control(emulator);
   return emulator;
 }
 

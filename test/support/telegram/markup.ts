@@ -5,8 +5,26 @@
 import { bad, type TgEntity } from "./model.js";
 
 const known = new Set([
-  "mention", "hashtag", "cashtag", "bot_command", "url", "email", "phone_number", "bold", "italic", "underline", "strikethrough",
-  "spoiler", "blockquote", "expandable_blockquote", "code", "pre", "text_link", "text_mention", "custom_emoji", "date_time",
+  "mention",
+  "hashtag",
+  "cashtag",
+  "bot_command",
+  "url",
+  "email",
+  "phone_number",
+  "bold",
+  "italic",
+  "underline",
+  "strikethrough",
+  "spoiler",
+  "blockquote",
+  "expandable_blockquote",
+  "code",
+  "pre",
+  "text_link",
+  "text_mention",
+  "custom_emoji",
+  "date_time",
 ]);
 
 export interface Formatted {
@@ -41,15 +59,16 @@ function checkEntities(text: string, given: unknown): TgEntity[] {
   return parsed.map((entity: TgEntity) => {
     if (typeof entity !== "object" || entity === null) throw bad("can't parse MessageEntity: expected an Object");
     const { type, offset, length } = entity;
-    if (!known.has(type)) throw bad(`can't parse MessageEntity: Unsupported type "${String(type)}"`);
-    if (!Number.isInteger(offset) || !Number.isInteger(length)) throw bad("can't parse MessageEntity: Field \"offset\" must be an Integer");
+    if (!known.has(type)) throw bad(`can't parse MessageEntity: Unsupported type "${type}"`);
+    if (!Number.isInteger(offset) || !Number.isInteger(length)) throw bad('can\'t parse MessageEntity: Field "offset" must be an Integer');
     const end = offset + length;
     if (offset < 0 || length <= 0) throw bad(`entity has invalid offset or length at ${offset}`);
     if (end > text.length) {
       throw bad(`entity beginning at UTF-16 offset ${offset} ends after the end of the text at UTF-16 offset ${end}`);
     }
     if (splitsPair(text, offset)) throw bad(`entity begins in a middle of a UTF-16 symbol at UTF-16 offset ${offset}`);
-    if (splitsPair(text, end)) throw bad(`entity beginning at UTF-16 offset ${offset} ends in a middle of a UTF-16 symbol at UTF-16 offset ${end}`);
+    if (splitsPair(text, end))
+      throw bad(`entity beginning at UTF-16 offset ${offset} ends in a middle of a UTF-16 symbol at UTF-16 offset ${end}`);
     if (type === "text_link" && typeof entity.url !== "string") throw bad("can't parse MessageEntity: Can't find field \"url\"");
     if (type === "text_mention" && typeof entity.user?.id !== "number") throw bad("can't parse MessageEntity: Can't find field \"user\"");
     return entity;
@@ -78,8 +97,21 @@ function trim({ text, entities }: Formatted): Formatted {
 }
 
 const tags: Record<string, string> = {
-  b: "bold", strong: "bold", i: "italic", em: "italic", u: "underline", ins: "underline", s: "strikethrough", strike: "strikethrough",
-  del: "strikethrough", code: "code", pre: "pre", a: "text_link", "tg-spoiler": "spoiler", blockquote: "blockquote", span: "spoiler",
+  b: "bold",
+  strong: "bold",
+  i: "italic",
+  em: "italic",
+  u: "underline",
+  ins: "underline",
+  s: "strikethrough",
+  strike: "strikethrough",
+  del: "strikethrough",
+  code: "code",
+  pre: "pre",
+  a: "text_link",
+  "tg-spoiler": "spoiler",
+  blockquote: "blockquote",
+  span: "spoiler",
 };
 
 const cannot = (why: string): Error => bad(`can't parse entities: ${why}`);
@@ -137,7 +169,13 @@ function decode(text: string): string {
   });
 }
 
-const marks: readonly (readonly [string, string])[] = [["*", "bold"], ["__", "underline"], ["_", "italic"], ["~", "strikethrough"], ["||", "spoiler"]];
+const marks: readonly (readonly [string, string])[] = [
+  ["*", "bold"],
+  ["__", "underline"],
+  ["_", "italic"],
+  ["~", "strikethrough"],
+  ["||", "spoiler"],
+];
 
 function parseMarkdownV2(source: string): Formatted {
   let text = "";
@@ -158,7 +196,12 @@ function parseMarkdownV2(source: string): Formatted {
       const language = fence === "```" ? /^(\w+)\n/.exec(inner)?.[1] : undefined;
       const code = fence === "```" ? inner.replace(/^\w*\n/, "") : inner;
       if (code !== "") {
-        entities.push({ type: fence === "`" ? "code" : "pre", offset: text.length, length: code.length, ...(language === undefined ? {} : { language }) });
+        entities.push({
+          type: fence === "`" ? "code" : "pre",
+          offset: text.length,
+          length: code.length,
+          ...(language === undefined ? {} : { language }),
+        });
       }
       text += code;
       at += body[0].length;
@@ -169,7 +212,8 @@ function parseMarkdownV2(source: string): Formatted {
       const top = open.pop();
       const url = /^\]\(((?:\\[\s\S]|[^\\)])*)\)/.exec(rest);
       if (url === null || top === undefined) throw cannot(`can't find end of a URL at byte offset ${at}`);
-      if (text.length > top.at) entities.push({ type: "text_link", offset: top.at, length: text.length - top.at, url: (url[1] ?? "").replace(/\\(.)/g, "$1") });
+      if (text.length > top.at)
+        entities.push({ type: "text_link", offset: top.at, length: text.length - top.at, url: (url[1] ?? "").replace(/\\(.)/g, "$1") });
       at += url[0].length;
     } else {
       const mark = marks.find(([sign]) => rest.startsWith(sign));

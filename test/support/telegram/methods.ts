@@ -23,8 +23,17 @@ const reactionEmoji = new Set(
 );
 
 const actions = new Set([
-  "typing", "upload_photo", "record_video", "upload_video", "record_voice", "upload_voice", "upload_document", "choose_sticker",
-  "find_location", "record_video_note", "upload_video_note",
+  "typing",
+  "upload_photo",
+  "record_video",
+  "upload_video",
+  "record_voice",
+  "upload_voice",
+  "upload_document",
+  "choose_sticker",
+  "find_location",
+  "record_video_note",
+  "upload_video_note",
 ]);
 
 export const methods: Readonly<Record<string, Method>> = {
@@ -47,7 +56,13 @@ export const methods: Readonly<Record<string, Method>> = {
       room,
       call,
       {
-        document: { file_id: file.file_id, file_unique_id: file.file_unique_id, file_name: upload.name, mime_type: upload.mimeType, file_size: file.file_size },
+        document: {
+          file_id: file.file_id,
+          file_unique_id: file.file_unique_id,
+          file_name: upload.name,
+          mime_type: upload.mimeType,
+          file_size: file.file_size,
+        },
         ...(formatted.text === "" ? {} : { caption: formatted.text }),
       },
       upload,
@@ -67,7 +82,9 @@ export const methods: Readonly<Record<string, Method>> = {
       JSON.stringify(before.entities ?? []) === JSON.stringify(formatted.entities) &&
       JSON.stringify(before.reply_markup) === JSON.stringify(markup);
     if (same) {
-      throw bad("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message");
+      throw bad(
+        "message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message",
+      );
     }
     stored.history.push(before.text ?? "");
     const { entities: _entities, reply_markup: _markup, ...rest } = before;
@@ -130,7 +147,8 @@ export const methods: Readonly<Record<string, Method>> = {
     if (list.length > 100) throw bad("BOT_COMMANDS_TOO_MUCH");
     for (const each of list as { command?: unknown; description?: unknown }[]) {
       if (typeof each.command !== "string" || !/^[a-z0-9_]{1,32}$/.test(each.command)) throw bad("BOT_COMMAND_INVALID");
-      if (typeof each.description !== "string" || each.description.length < 1 || each.description.length > 256) throw bad("BOT_COMMAND_DESCRIPTION_INVALID");
+      if (typeof each.description !== "string" || each.description.length < 1 || each.description.length > 256)
+        throw bad("BOT_COMMAND_DESCRIPTION_INVALID");
     }
     world.commands.set(scope(call), list as { command: string; description: string }[]);
     return true;

@@ -183,7 +183,11 @@ export class BotApiServer {
     }
   }
 
-  async #run(method: string, call: { params: Record<string, unknown>; files: ReadonlyMap<string, Upload> }, request: IncomingMessage): Promise<unknown> {
+  async #run(
+    method: string,
+    call: { params: Record<string, unknown>; files: ReadonlyMap<string, Upload> },
+    request: IncomingMessage,
+  ): Promise<unknown> {
     const { updates, world, me, httpWebhooks } = this.#options;
     switch (method) {
       case "getMe":
@@ -220,7 +224,8 @@ export class BotApiServer {
     const now = Date.now();
     const chat = String(params["chat_id"]);
     while (this.#recent[0] !== undefined && this.#recent[0].at < now - 60_000) this.#recent.shift();
-    const within = (ms: number, sameChat: boolean): number => this.#recent.filter((each) => each.at > now - ms && (!sameChat || each.chat === chat)).length;
+    const within = (ms: number, sameChat: boolean): number =>
+      this.#recent.filter((each) => each.at > now - ms && (!sameChat || each.chat === chat)).length;
     const refuse = (seconds: number): never => {
       throw new ApiError(429, `Too Many Requests: retry after ${seconds}`, { retry_after: seconds });
     };
@@ -264,7 +269,8 @@ async function readBody(request: IncomingMessage): Promise<{ params: Record<stri
   const files = new Map<string, Upload>();
   if (body.length === 0) return { params: {}, files };
   if (type.startsWith("application/json")) return { params: JSON.parse(body.toString()) as Record<string, unknown>, files };
-  if (type.startsWith("application/x-www-form-urlencoded")) return { params: Object.fromEntries(new URLSearchParams(body.toString())), files };
+  if (type.startsWith("application/x-www-form-urlencoded"))
+    return { params: Object.fromEntries(new URLSearchParams(body.toString())), files };
   const boundary = /boundary=("?)([^";]+)\1/.exec(type)?.[2];
   if (boundary === undefined) throw new ApiError(400, "Bad Request: unknown content type");
   const params: Record<string, unknown> = {};

@@ -5,10 +5,29 @@
 import { ApiError, bad, type TgUpdate } from "./model.js";
 
 const kinds = [
-  "message", "edited_message", "channel_post", "edited_channel_post", "inline_query", "chosen_inline_result", "callback_query",
-  "shipping_query", "pre_checkout_query", "poll", "poll_answer", "my_chat_member", "chat_member", "chat_join_request",
-  "message_reaction", "message_reaction_count", "chat_boost", "removed_chat_boost", "business_connection", "business_message",
-  "edited_business_message", "deleted_business_messages", "purchased_paid_media",
+  "message",
+  "edited_message",
+  "channel_post",
+  "edited_channel_post",
+  "inline_query",
+  "chosen_inline_result",
+  "callback_query",
+  "shipping_query",
+  "pre_checkout_query",
+  "poll",
+  "poll_answer",
+  "my_chat_member",
+  "chat_member",
+  "chat_join_request",
+  "message_reaction",
+  "message_reaction_count",
+  "chat_boost",
+  "removed_chat_boost",
+  "business_connection",
+  "business_message",
+  "edited_business_message",
+  "deleted_business_messages",
+  "purchased_paid_media",
 ];
 const notByDefault = new Set(["chat_member", "message_reaction", "message_reaction_count"]);
 
@@ -58,9 +77,14 @@ export class UpdateQueue {
   /** One getUpdates call. `onClose` hands out what to run when the client hangs up. */
   poll(params: Readonly<Record<string, unknown>>, onClose: (hangUp: () => void) => void): Promise<TgUpdate[]> {
     if (this.webhook !== undefined) {
-      throw new ApiError(409, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first");
+      throw new ApiError(
+        409,
+        "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
+      );
     }
-    this.#poll?.settle(new ApiError(409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"));
+    this.#poll?.settle(
+      new ApiError(409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"),
+    );
     const limit = Math.min(Math.max(Number(params["limit"] ?? 100) || 100, 1), 100);
     const timeout = Math.min(Math.max(Number(params["timeout"] ?? 0) || 0, 0), 50);
     this.#allow(params["allowed_updates"]);
@@ -171,7 +195,10 @@ async function send(hook: Webhook, update: TgUpdate): Promise<number> {
   try {
     const answer = await fetch(hook.url, {
       method: "POST",
-      headers: { "content-type": "application/json", ...(hook.secret === undefined ? {} : { "x-telegram-bot-api-secret-token": hook.secret }) },
+      headers: {
+        "content-type": "application/json",
+        ...(hook.secret === undefined ? {} : { "x-telegram-bot-api-secret-token": hook.secret }),
+      },
       body: JSON.stringify(update),
       signal: AbortSignal.timeout(60_000),
     });
