@@ -63,7 +63,8 @@ function moveChatRow(tx: Tx, platform: string, from: string, to: string): void {
     `insert into chats (platform, chat_id, kind, parent_id, container_id, title, admitted, unreachable, space_id, seen_at)
      select platform, @to, kind, parent_id, container_id, title, admitted, null, space_id, seen_at
      from chats where platform = @platform and chat_id = @from
-     on conflict (platform, chat_id) do update set admitted = max(admitted, excluded.admitted), space_id = excluded.space_id`,
+     on conflict (platform, chat_id) do update set title = coalesce(title, excluded.title),
+       container_id = coalesce(container_id, excluded.container_id), admitted = max(admitted, excluded.admitted), space_id = excluded.space_id`,
     names,
   );
   tx.run("delete from chats where platform = @platform and chat_id = @from", names);

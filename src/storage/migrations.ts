@@ -16,4 +16,10 @@ export const migrations: readonly Migration[] = [
       tx.exec(workTables);
     },
   },
+  {
+    name: "job-workers",
+    up(tx) {
+      tx.exec("create table job_workers (worker text primary key, at integer not null) strict");
+    },
+  },
 ];
