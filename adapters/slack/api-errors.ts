@@ -117,28 +117,22 @@ export function neverLeft(error: unknown): boolean {
 /** Turns any failure of a Web API call into a DeliveryError. `method` is for the message only. */
 export function deliveryError(method: string, error: unknown, trace: CallTrace): DeliveryError {
   if (error instanceof DeliveryError) return error;
-  const failed = (code: DeliveryError["code"], message: string, retryAfterMs?: number): DeliveryError =>
-    new DeliveryError(code, `${method}: ${message}`, { cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+  const [code, message, retryAfterMs] = judge(error, trace);
+  return new DeliveryError(code, `${method}: ${message}`, { cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+}
 
-  if (trace.status === 429) return failed("delivery.rate-limited", "rate limit", trace.retryAfterMs ?? defaultWaitMs);
-  if (trace.status !== undefined && trace.status >= 500) {
-    return trace.json === true
-      ? failed("delivery.not-sent", `status ${trace.status}`)
-      : failed("delivery.unknown", `status ${trace.status} without Slack's answer`);
-  }
-  if (trace.status !== undefined && trace.json !== true) return failed("delivery.unknown", "the answer is not Slack's");
+type Judgement = readonly [code: DeliveryError["code"], message: string, retryAfterMs?: number | undefined];
+
+function judge(error: unknown, trace: CallTrace): Judgement {
+  const { status } = trace;
+  if (status === undefined) return neverLeft(error) ? ["delivery.not-sent", "no connection"] : ["delivery.unknown", errorText(error)];
+  if (status === 429) return ["delivery.rate-limited", "rate limit", trace.retryAfterMs ?? defaultWaitMs];
+  if (trace.json !== true) return ["delivery.unknown", `status ${status} without Slack's answer`];
+  if (status >= 500) return ["delivery.not-sent", `status ${status}`];
   const code = platformCode(error);
-  if (code !== undefined) {
-    const scope = neededScope(error);
-    return failed(
-      codeFor(code),
-      scope === undefined ? code : `${code} (${scope})`,
-      inList(codes.limited, code) ? retryAfter(error) : undefined,
-    );
-  }
-  if (trace.status !== undefined && trace.status >= 400) return failed("delivery.refused", `status ${trace.status}`);
-  if (trace.status === undefined && neverLeft(error)) return failed("delivery.not-sent", "no connection");
-  return failed("delivery.unknown", errorText(error));
+  if (code === undefined) return status >= 400 ? ["delivery.refused", `status ${status}`] : ["delivery.unknown", errorText(error)];
+  const scope = neededScope(error);
+  return [codeFor(code), scope === undefined ? code : `${code} (${scope})`, inList(codes.limited, code) ? retryAfter(error) : undefined];
 }
 
 function inList(list: readonly string[], code: string): boolean {

@@ -137,8 +137,7 @@ function channelOf(answer: Fields): Channel | undefined {
 
 function isTimeZone(zone: string): boolean {
   try {
-    new Intl.DateTimeFormat("en", { timeZone: zone });
-    return true;
+    return new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone !== "";
   } catch {
     return false; // a RangeError is this API's way of saying no
   }

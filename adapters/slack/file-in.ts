@@ -27,56 +27,72 @@ export async function openFile(deps: FileDeps, attachment: Attachment, maxBytes:
   if (ref === undefined) throw new AdapterError("download.failed", "not a file of this platform");
   if (ref.external === true) throw new AdapterError("download.failed", "the file lies with another service and is not fetched");
   if (attachment.size !== undefined && attachment.size > maxBytes) throw tooLarge(maxBytes);
-  const url = ref.url ?? (await askForUrl(deps.api, ref.fileId, signal));
   const idle = new IdleLimit(deps.clock, deps.idleMs);
   try {
-    const response = await fetchFile(deps, url, AbortSignal.any([signal, idle.signal]));
-    const mimeType = response.headers.get("content-type")?.split(";")[0]?.trim();
-    const announced = response.headers.get("content-length");
-    const size = announced === null ? undefined : Number(announced);
-    const declaredHtml = attachment.mimeType === "text/html" || attachment.mimeType === "application/xhtml+xml";
-    if (mimeType === "text/html" && !(declaredHtml && (size === attachment.size || isAttachment(response))))
-      throw await loginPage(response);
-    if (size !== undefined && size > maxBytes) throw await discard(response, tooLarge(maxBytes));
-    const chunks = response.body?.getReader();
-    if (chunks === undefined) throw new AdapterError("download.failed", "the answer has no body");
+    const url = ref.url ?? (await askForUrl(deps.api, ref.fileId, signal));
     idle.touch();
-    const first = await chunks.read();
-    if (!declaredHtml && first.value !== undefined && looksLikeHtml(first.value)) {
-      await chunks.cancel();
-      throw wrongType();
-    }
-    return { bytes: read(chunks, first, maxBytes, idle), mimeType, size };
+    const response = await fetchFile(deps, url, AbortSignal.any([signal, idle.signal]));
+    return await opened(response, attachment, maxBytes, idle);
   } catch (error) {
+    throw failed("the file could not be fetched", error);
+  } finally {
     idle.end();
-    throw error instanceof AdapterError
-      ? error
-      : new AdapterError("download.failed", `the file could not be fetched: ${errorText(error)}`, { cause: error });
   }
 }
 
-type Reader = ReadableStreamDefaultReader<Uint8Array>;
-type Chunk = Awaited<ReturnType<Reader["read"]>>;
+/** Looks at the headers and the first bytes. */
+async function opened(response: Response, attachment: Attachment, maxBytes: number, idle: IdleLimit): Promise<Download> {
+  const mimeType = response.headers.get("content-type")?.split(";")[0]?.trim();
+  const announced = response.headers.get("content-length");
+  const size = announced === null ? undefined : Number(announced);
+  const declaredHtml = /^(text\/html|application\/xhtml\+xml)$/.test(attachment.mimeType ?? "");
+  const isTheFile = declaredHtml && (isAttachment(response) || (size !== undefined && size === attachment.size));
+  if (mimeType === "text/html" && !isTheFile) throw await discard(response, wrongType());
+  if (size !== undefined && size > maxBytes) throw await discard(response, tooLarge(maxBytes));
+  if (response.body === null) throw new AdapterError("download.failed", "the answer has no body");
+  const chunks: Reader = response.body.getReader();
+  idle.touch();
+  const first = await chunks.read();
+  if (!declaredHtml && first.value !== undefined && looksLikeHtml(first.value)) {
+    await chunks.cancel();
+    throw wrongType();
+  }
+  return { bytes: read(chunks, first, maxBytes, idle), mimeType, size };
+}
 
+interface Chunk {
+  readonly done: boolean;
+  readonly value?: Uint8Array | undefined;
+}
+
+interface Reader {
+  read(): Promise<Chunk>;
+  cancel(): Promise<void>;
+}
+
+/** The limit without a byte runs only while a byte is waited for: a slow reader may take its time. */
 async function* read(chunks: Reader, first: Chunk, maxBytes: number, idle: IdleLimit): AsyncGenerator<Uint8Array> {
   let total = 0;
   let chunk = first;
   try {
-    while (!chunk.done) {
+    while (!chunk.done && chunk.value !== undefined) {
       total += chunk.value.byteLength;
       if (total > maxBytes) throw tooLarge(maxBytes);
       yield chunk.value;
       idle.touch();
       chunk = await chunks.read();
+      idle.end();
     }
   } catch (error) {
-    throw error instanceof AdapterError
-      ? error
-      : new AdapterError("download.failed", `the download broke off: ${errorText(error)}`, { cause: error });
+    throw failed("the download broke off", error);
   } finally {
     idle.end();
     chunks.cancel().catch(() => undefined); // ended already: nothing is left to cancel
   }
+}
+
+function failed(what: string, error: unknown): AdapterError {
+  return error instanceof AdapterError ? error : new AdapterError("download.failed", `${what}: ${errorText(error)}`, { cause: error });
 }
 
 async function askForUrl(api: SlackApi, fileId: string, signal: AbortSignal): Promise<string> {
@@ -142,16 +158,12 @@ function wrongType(): AdapterError {
   );
 }
 
-async function loginPage(response: Response): Promise<AdapterError> {
-  return discard(response, wrongType());
-}
-
 async function discard(response: Response, error: AdapterError): Promise<AdapterError> {
   await response.body?.cancel();
   return error;
 }
 
-/** Aborts when nothing came for a while. */
+/** Aborts when nothing came for a while: from `touch` until the next one or `end`. */
 class IdleLimit {
   readonly #abort = new AbortController();
   readonly #clock: Clock;
@@ -161,7 +173,6 @@ class IdleLimit {
   constructor(clock: Clock, ms: number) {
     this.#clock = clock;
     this.#ms = ms;
-    this.touch();
   }
 
   get signal(): AbortSignal {

@@ -5,7 +5,7 @@
 import type { Addressed, ChatRef, InboundEvent, InboundMessage, QuotedMessage } from "../../src/domain/message.js";
 import { attachmentsOf } from "./attachments.js";
 import { commandIn } from "./commands.js";
-import { asFields, fieldsOf, listOf, textOf, type Fields } from "./fields.js";
+import { fieldsOf, listOf, textOf, type Fields } from "./fields.js";
 import { actEvent, membershipEvent } from "./inbound-acts.js";
 import { accountOf, chatOf, keyOf, messageKey, millis, namesOf, platform, routeOf, teamsOf, type Reading, type Self } from "./place.js";
 import { idsIn, mentions, oneLine, readText } from "./text-in.js";
@@ -35,11 +35,11 @@ export function toInbound(body: Fields, reading: Reading): InboundEvent | undefi
 
 /** The people and channels to look up before `toInbound` is called; nothing for what is dropped anyway. */
 export function idsNeeded(body: Fields, self: Self): { readonly people: string[]; readonly channels: string[] } {
-  const event = body["type"] === "event_callback" ? fieldsOf(body, "event") : body;
-  const inner = asFields(event["message"]);
-  const source = event["subtype"] === "message_changed" && inner !== undefined ? inner : event;
-  if (!isSpoken(source, event) && body["type"] === "event_callback" && event["type"] === "message") return { people: [], channels: [] };
-  if (isOwn(source, self)) return { people: [], channels: [] };
+  const isEvent = body["type"] === "event_callback";
+  const event = isEvent ? fieldsOf(body, "event") : body;
+  const source = event["subtype"] === "message_changed" ? fieldsOf(event, "message") : event;
+  const dropped = isEvent && event["type"] === "message" && !isSpoken(source, event);
+  if (dropped || isOwn(source, self)) return { people: [], channels: [] };
   const named = idsIn(
     [textOf(source, "text") ?? "", ...listOf(source, "attachments").map((item) => textOf(item, "text") ?? "")].join("\n"),
   );
@@ -75,17 +75,12 @@ function message(event: Fields, reading: Reading): InboundMessage | undefined {
   const chat = chatOf(reading, channelId, textOf(event, "channel_type"));
   const addressed = addressedBy(event, raw, chat, self);
   const threadId = threadOf(event, ts, chat, addressed);
-  const text = readText(raw, self.userId, namesOf(reading.known));
-  const own = isOwn(event, self);
-  const account = author(event, authorId, own, reading);
-  const literalMention = account.isBot && !own && mentions(raw, self.userId);
-  const attachments = attachmentsOf(event);
-  const quoted = sharedMessage(event, reading);
-  const command =
-    own || account.isBot ? undefined : commandOf(text, chat, addressed, textOf(event, "thread_ts") !== undefined, reading.commands);
-  const empty = text === "" && attachments.length === 0 && quoted === undefined && addressed !== "mention";
-  const ignore = own ? "own" : account.isBot && !literalMention ? "bot" : empty ? "unreadable" : undefined;
-  const timeZone = reading.known.person(authorId)?.timeZone;
+  const said = {
+    text: readText(raw, self.userId, namesOf(reading.known)),
+    attachments: attachmentsOf(event),
+    ...sharedMessage(event, reading),
+  };
+  const account = author(event, authorId, reading);
   return {
     kind: "message",
     platform,
@@ -96,15 +91,38 @@ function message(event: Fields, reading: Reading): InboundMessage | undefined {
     ...(threadId === undefined ? {} : { threadId }),
     at: millis(ts),
     messageId: ts,
-    text,
+    ...said,
     ...(addressed === undefined ? {} : { addressed }),
-    ...(command === undefined ? {} : { command }),
-    attachments,
-    ...(quoted === undefined ? {} : quoted),
     // In a channel the answer opens a thread under the message, also when the gateway decides that it is addressed.
     route: routeOf(channelId, threadId ?? (chat.kind === "dm" ? undefined : ts), ts),
-    ...(ignore === undefined ? {} : { ignore }),
-    ...(literalMention ? { literalMention } : {}),
+    ...(account.isBot ? fromBot(event, raw, self) : fromPerson(event, said, chat, addressed, reading)),
+  };
+}
+
+/** Its own words, or another bot's: ignored unless they name this one. */
+function fromBot(event: Fields, raw: string, self: Self): Pick<InboundMessage, "ignore" | "literalMention"> {
+  if (isOwn(event, self)) return { ignore: "own" };
+  return mentions(raw, self.userId) ? { literalMention: true } : { ignore: "bot" };
+}
+
+type Said = Pick<InboundMessage, "text" | "attachments" | "replyTo">;
+
+function fromPerson(
+  event: Fields,
+  said: Said,
+  chat: ChatRef,
+  addressed: Addressed | undefined,
+  reading: Reading,
+): Pick<InboundMessage, "command" | "ignore" | "timeZone"> {
+  const command = commandIn(said.text, reading.commands, {
+    marked: textOf(event, "thread_ts") !== undefined || chat.kind === "dm" || addressed !== undefined,
+    bare: addressed === "mention",
+  });
+  const empty = said.text === "" && said.attachments.length === 0 && said.replyTo === undefined && addressed !== "mention";
+  const timeZone = reading.known.person(textOf(event, "user") ?? "")?.timeZone;
+  return {
+    ...(command === undefined ? {} : { command }),
+    ...(empty ? { ignore: "unreadable" } : {}),
     ...(timeZone === undefined ? {} : { timeZone }),
   };
 }
@@ -122,24 +140,11 @@ function threadOf(event: Fields, ts: string, chat: ChatRef, addressed: Addressed
   return chat.kind !== "dm" && addressed === "mention" ? ts : undefined;
 }
 
-function author(event: Fields, authorId: string, own: boolean, reading: Reading): InboundMessage["account"] {
+function author(event: Fields, authorId: string, reading: Reading): InboundMessage["account"] {
   const profile = textOf(fieldsOf(event, "bot_profile"), "name");
   const account = accountOf(reading, authorId, teamsOf(event), textOf(event, "username") ?? profile);
-  const isBot = own || account.isBot || event["bot_id"] !== undefined || event["subtype"] === "bot_message";
+  const isBot = account.isBot || isOwn(event, reading.self) || event["bot_id"] !== undefined || event["subtype"] === "bot_message";
   return { ...account, isBot };
-}
-
-function commandOf(
-  text: string,
-  chat: ChatRef,
-  addressed: Addressed | undefined,
-  inThread: boolean,
-  known: readonly string[],
-): ReturnType<typeof commandIn> {
-  return commandIn(text, known, {
-    marked: inThread || chat.kind === "dm" || addressed !== undefined,
-    bare: addressed === "mention",
-  });
 }
 
 /** A message that was forwarded, or whose link was pasted: quoted context. */

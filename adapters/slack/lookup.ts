@@ -57,20 +57,11 @@ export async function findSent(
   try {
     for (let count = 0; count < maxPages; count += 1) {
       const { messages, next } = await page(api, method, { ...args, oldest, include_all_metadata: true }, cursor);
-      for (const message of messages) {
-        const metadata = fieldsOf(message, "metadata");
-        const ts = textOf(message, "ts");
-        const ours = message["user"] === self.userId || (self.botId !== undefined && message["bot_id"] === self.botId);
-        if (
-          ours &&
-          ts !== undefined &&
-          metadata["event_type"] === metadataType &&
-          fieldsOf(metadata, "event_payload")["delivery_id"] === deliveryId
-        ) {
-          return { chatId: route.chatId, ...(route.threadId === undefined ? {} : { threadId: route.threadId }), messageId: ts };
-        }
-        unclear ||= ours && listOf(message, "files").length > 0;
-      }
+      const ours = messages.filter((message) => isOurs(message, self));
+      const ts = ours.filter((message) => deliveryOf(message) === deliveryId).map((message) => textOf(message, "ts"))[0];
+      if (ts !== undefined)
+        return { chatId: route.chatId, ...(route.threadId === undefined ? {} : { threadId: route.threadId }), messageId: ts };
+      unclear ||= ours.some((message) => listOf(message, "files").length > 0);
       if (next === undefined) return unclear ? "unknown" : "absent";
       cursor = next;
     }
@@ -79,6 +70,15 @@ export async function findSent(
     if (error instanceof DeliveryError) return "unknown"; // Slack cannot be asked now: that is what "unknown" means
     throw error;
   }
+}
+
+function isOurs(message: Fields, self: Self): boolean {
+  return message["user"] === self.userId || (self.botId !== undefined && message["bot_id"] === self.botId);
+}
+
+function deliveryOf(message: Fields): string | undefined {
+  const metadata = fieldsOf(message, "metadata");
+  return metadata["event_type"] === metadataType ? textOf(fieldsOf(metadata, "event_payload"), "delivery_id") : undefined;
 }
 
 export interface HistoryDeps {
@@ -146,7 +146,7 @@ async function threadBefore(api: SlackApi, chatId: string, threadId: string, bef
 function historyMessage(deps: HistoryDeps, message: Fields): HistoryMessage {
   const ts = textOf(message, "ts") ?? "";
   const userId = textOf(message, "user");
-  const fromSelf = userId === deps.self.userId || (deps.self.botId !== undefined && message["bot_id"] === deps.self.botId);
+  const fromSelf = isOurs(message, deps.self);
   const name = userId === undefined ? undefined : deps.directory.person(userId)?.name;
   return {
     author: oneLine(name ?? textOf(message, "username") ?? userId ?? ""),

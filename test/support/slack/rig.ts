@@ -23,7 +23,7 @@ export interface SlackRig {
   readonly adapter: SlackAdapter;
   readonly log: CollectedLog;
   /** One more adapter on the same emulator. */
-  another(settings?: Partial<SlackSettings>, timing?: Partial<Timing>): SlackAdapter;
+  readonly another: (settings?: Partial<SlackSettings>, timing?: Partial<Timing>) => SlackAdapter;
   close(): Promise<void>;
 }
 

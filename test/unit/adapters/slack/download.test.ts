@@ -94,13 +94,9 @@ describe("downloading", () => {
   });
 
   it("a file without an address is asked for first", async () => {
-    const {
-      url_private: _a,
-      url_private_download: _b,
-      ...file
-    } = rig.slack.addFile("a.png", "image/png", png) as SlackFile & Record<string, unknown>;
+    const { url_private: _a, url_private_download: _b, ...file } = rig.slack.addFile("a.png", "image/png", png);
 
-    expect(await fetchIt({ ...file, file_access: "check_file_info" } as SlackFile)).toEqual(png);
+    expect(await fetchIt({ ...file, file_access: "check_file_info" })).toEqual(png);
     expect(rig.slack.callsOf("files.info")).toHaveLength(1);
   });
 

@@ -49,16 +49,14 @@ describe("history", () => {
   it("keeps the end of a long thread", async () => {
     const root = rig.slack.say({ channel: "C0GENERAL", user: "U0AMY", text: "root" }).ts;
     for (let count = 0; count < 450; count += 1) {
-      rig.slack.workspace.channels
-        .get("C0GENERAL")
-        ?.messages.push({
-          ts: rig.slack.workspace.nextTs(),
-          user: "U0BOB",
-          text: `m${count}`,
-          threadTs: root,
-          reactions: new Map(),
-          history: [],
-        });
+      rig.slack.workspace.channels.get("C0GENERAL")?.messages.push({
+        ts: rig.slack.workspace.nextTs(),
+        user: "U0BOB",
+        text: `m${count}`,
+        threadTs: root,
+        reactions: new Map(),
+        history: [],
+      });
     }
 
     const last = await rig.adapter.history(channel, root, rig.slack.workspace.nextTs(), 3);
