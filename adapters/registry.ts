@@ -4,6 +4,7 @@
  */
 import type { GatewayConfig } from "../config/schema.js";
 import type { AdapterDeps, PlatformAdapter } from "../src/ports/platform-adapter.js";
+import type { TerminalSettings } from "./terminal/adapter.js";
 
 /** Name of the adapter behind `mneme chat`, and of its one account. */
 export const terminal = { platform: "terminal", accountId: "local" } as const;
@@ -59,4 +60,10 @@ export async function buildAdapters(config: GatewayConfig, deps: AdapterDeps): P
     return build === undefined ? [] : [build];
   });
   return Promise.all(builds.map((build) => build(config, deps)));
+}
+
+/** The adapter behind `mneme chat`; it has no settings of its own in the file. */
+export async function buildTerminal(settings: TerminalSettings, deps: AdapterDeps): Promise<PlatformAdapter> {
+  const { createTerminalAdapter } = await import("./terminal/adapter.js");
+  return createTerminalAdapter(settings, deps);
 }

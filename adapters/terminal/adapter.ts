@@ -27,7 +27,7 @@ export interface TerminalSettings {
   readonly name: string;
   /** True for a real terminal: a prompt is shown and kept below the answers. */
   readonly interactive: boolean;
-  /** Called once when the input ends (end of file, Ctrl+D). */
+  /** Called once when the input ended (end of file, Ctrl+D) and everything typed before is stored. */
   readonly onEnd: () => void;
 }
 
@@ -70,6 +70,7 @@ class TerminalAdapter implements PlatformAdapter {
   #heard = 0;
   #sent = 0;
   #unfinished = "";
+  #ended = false;
 
   constructor(settings: TerminalSettings, deps: AdapterDeps) {
     this.#settings = settings;
@@ -84,7 +85,9 @@ class TerminalAdapter implements PlatformAdapter {
     this.#startedAt = this.#deps.clock.now();
     lines.on("line", (line) => this.#hear(line, io));
     lines.on("close", () => {
-      if (this.#lines === lines) onEnd(); // closed by the input's end, not by stop()
+      if (this.#lines !== lines) return; // closed by stop(), not by the input's end
+      this.#ended = true;
+      void this.#storing.then(onEnd);
     });
     output.on("error", this.#onOutputError);
     if (interactive) lines.prompt();
@@ -211,7 +214,7 @@ class TerminalAdapter implements PlatformAdapter {
       output.write(text, (error) => {
         if (error instanceof Error)
           return reject(new DeliveryError("delivery.unknown", "the terminal broke while being written to", { cause: error }));
-        if (interactive) this.#lines?.prompt(true);
+        if (interactive && !this.#ended) this.#lines?.prompt(true);
         resolve();
       });
     });

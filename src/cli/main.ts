@@ -1,0 +1,79 @@
+#!/usr/bin/env node
+/**
+ * Parses arguments and hands over to the command's own file, which is loaded only then: start-up time is a promise.
+ * A new command is one entry here and one file beside this one.
+ */
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Command, CommanderError } from "commander";
+import { createContext, type CliContext, type GlobalOptions } from "./context.js";
+import { describeFailure, exitCodes } from "./failure.js";
+
+/** A command's own part: returns the exit code, throws what a person must be told. */
+type Run<Options> = (context: CliContext, options: Options, ...args: string[]) => Promise<number>;
+
+let context: CliContext | undefined;
+let exitCode: number = exitCodes.ok;
+
+/** The command's action: loads its file, runs it, keeps its exit code. */
+function lazy<Options>(load: () => Promise<Run<Options>>): (this: Command, ...given: unknown[]) => Promise<void> {
+  return async function action(this: Command, ...given) {
+    const args = given.slice(0, -2).filter((value) => typeof value === "string");
+    context = createContext(this.optsWithGlobals<GlobalOptions>());
+    const run = await load();
+    exitCode = await run(context, this.opts() as Options, ...args);
+  };
+}
+
+function buildProgram(): Command {
+  const program = new Command("mneme")
+    .description("A gateway between chat platforms and one agent that learns.")
+    .version(version(), "-V, --version", "print the version")
+    .option("--config <file>", "settings file (default: mneme.yaml here, where there is one)")
+    .option("--data <dir>", "data folder (default: data.dir of the settings)")
+    .option("--verbose", "show the whole error when something fails")
+    .helpCommand(false)
+    .showHelpAfterError("`mneme --help` lists the commands, `mneme COMMAND --help` their options.")
+    .exitOverride();
+  program.command("start").description("run the gateway until it is stopped").action(lazy(async () => (await import("./start.js")).start));
+  program.command("chat").description("talk to the agent in this terminal; needs no platform").action(lazy(async () => (await import("./chat.js")).chat));
+  return program;
+}
+
+/** From package.json, which lies two folders up from the source and three from the built file. */
+function version(): string {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); folder !== dirname(folder); folder = dirname(folder)) {
+    try {
+      const found = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { readonly name?: string; readonly version?: string };
+      if (found.name === "mneme" && found.version !== undefined) return found.version;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+  return "unknown";
+}
+
+/** Help and version end well; every other complaint of the parser is a usage error, and it has printed it itself. */
+function failed(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  const shown = context ?? createContext({});
+  const failure = describeFailure(error, { verbose: shown.options.verbose === true, redactor: shown.redactor() });
+  shown.complain(failure.text);
+  return failure.exitCode;
+}
+
+/** Whoever reads our output may leave early (`| head`): that is no error. */
+function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code === "EPIPE") process.exit(exitCode);
+  throw error;
+}
+
+process.stdout.on("error", endQuietly);
+try {
+  await buildProgram().parseAsync(process.argv);
+} catch (error) {
+  exitCode = failed(error);
+}
+// Explicitly, because a client library may have left a timer or a socket; both streams are flushed first.
+process.stdout.write("", () => process.stderr.write("", () => process.exit(exitCode)));

@@ -1,0 +1,49 @@
+/**
+ * `mneme start`: the gateway with every platform that has a token. Standard output is the log (JSON); what a person must do
+ * goes to standard error, or is asked for when a person is there.
+ */
+import type { GatewayConfig } from "../../config/schema.js";
+import { whatIsMissing, type Missing } from "../../config/readiness.js";
+import { runGateway } from "../app/lifecycle.js";
+import { createLogger } from "../app/logger.js";
+import { createIds, systemClock } from "../app/runtime.js";
+import type { CliContext } from "./context.js";
+import { exitCodes } from "./failure.js";
+
+export async function start(context: CliContext): Promise<number> {
+  const startedAt = performance.now();
+  const config = await readyConfig(context);
+  if (config === undefined) return exitCodes.usage;
+  const logger = createLogger({ level: config.log.level, redactor: context.redactor(), destination: 1 });
+  const [{ buildGateway }, { buildAdapters }] = await Promise.all([import("../app/build.js"), import("../../adapters/registry.js")]);
+  const clock = systemClock;
+  const adapters = await buildAdapters(config, { clock, logger });
+  const gateway = await buildGateway({ config, adapters, clock, ids: createIds({ clock }), logger });
+  return runGateway({
+    gateway,
+    logger,
+    started: () => {
+      const platforms = Object.fromEntries(gateway.parts.supervisor.states().map(({ platform, ok }) => [platform, ok]));
+      logger.info({ platforms, data: config.data.dir, ms: Math.round(performance.now() - startedAt) }, "the gateway is running");
+    },
+  });
+}
+
+/** Settings that are complete; asks for what is missing where somebody can be asked. Undefined: it was said what to set. */
+async function readyConfig(context: CliContext): Promise<GatewayConfig | undefined> {
+  const missing = whatIsMissing(context.config(), "start");
+  if (missing.length === 0) return context.config();
+  sayWhatIsMissing(context, missing);
+  return undefined;
+}
+
+/** The few lines of a start without settings. */
+export function sayWhatIsMissing(context: CliContext, missing: readonly Missing[]): void {
+  context.complain(
+    [
+      "mneme cannot start yet. Set in the environment, in .env or in mneme.yaml:",
+      ...missing.map(({ key, remedy }) => `  ${key}: ${remedy}`),
+      "`mneme init` asks for these on a terminal and writes the files.",
+    ].join("\n"),
+  );
+}
