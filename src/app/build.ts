@@ -26,7 +26,8 @@ import { OpenAiModel } from "../model/openai-model.js";
 import type { PlatformAdapter } from "../ports/platform-adapter.js";
 import type { Clock, Ids, Logger } from "../ports/runtime.js";
 import { createRedactor } from "../safety/redact.js";
-import { lockDataFolder, openDatabase } from "../storage/database.js";
+import { openDatabase } from "../storage/database.js";
+import { lockDataFolder } from "../storage/data-folder.js";
 import { createStores } from "../storage/stores.js";
 import { languageOf, text } from "../words/catalogue.js";
 import { buildFeatures } from "./features.js";
@@ -110,18 +111,41 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
     },
   });
   const book = new SessionBook({
-    sessions, clock, ids, logger, promptVersion,
+    sessions,
+    clock,
+    ids,
+    logger,
+    promptVersion,
     model: modelId,
     promptCacheMs: config.agent.promptCacheMinutes * 60_000,
     freeze: (session) =>
       freezePrompt(
-        { agent, channels, clock, logger, dataDir: config.data.dir, timeZone: config.timezone, model: modelId, identity: config.agent, features: features.layers },
+        {
+          agent,
+          channels,
+          clock,
+          logger,
+          dataDir: config.data.dir,
+          timeZone: config.timezone,
+          model: modelId,
+          identity: config.agent,
+          features: features.layers,
+        },
         session,
       ),
     onEnd: async () => [],
   });
   const runner = new TurnRunner({
-    turns, sessions, outbox, book, agent, channels, clock, ids, logger, language,
+    turns,
+    sessions,
+    outbox,
+    book,
+    agent,
+    channels,
+    clock,
+    ids,
+    logger,
+    language,
     timeZone: config.timezone,
     limits: {
       timeoutMs: config.turns.timeoutMs,
@@ -170,7 +194,14 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
     logger,
     commands: [
       ...conversationCommands({
-        lanes, book, sessions, turns, inbox, outbox, clock, wake,
+        lanes,
+        book,
+        sessions,
+        turns,
+        inbox,
+        outbox,
+        clock,
+        wake,
         timeZone: config.timezone,
         model: modelId,
         runner: () => commands,
@@ -179,25 +210,55 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
           return Object.fromEntries(usages);
         },
         operatorLines: async (context) =>
-          supervisor.states().map((state) =>
-            text(context.language, "status.platform", { platform: state.platform, state: state.ok ? "ok" : (state.lastError ?? state.health.state) }),
-          ),
+          supervisor
+            .states()
+            .map((state) =>
+              text(context.language, "status.platform", {
+                platform: state.platform,
+                state: state.ok ? "ok" : (state.lastError ?? state.health.state),
+              }),
+            ),
       }),
-      ...knowledgeCommands({ files: features.memory, sessions, timeZone: config.timezone, enabled: features.memorySwitches, usage: features.usage }),
+      ...knowledgeCommands({
+        files: features.memory,
+        sessions,
+        timeZone: config.timezone,
+        enabled: features.memorySwitches,
+        usage: features.usage,
+      }),
       ...accessCommands({ pairing, replies }),
     ],
   });
   const changes = new ChatChanges({ access, sessions, outbox, gate, pairing, replies, channels, clock, logger });
   const pipeline = new Pipeline({
-    inbox, access, sessions, turns, gate, commands, changes, joiner, lanes, channels, replies, clock, logger, language,
+    inbox,
+    access,
+    sessions,
+    turns,
+    gate,
+    commands,
+    changes,
+    joiner,
+    lanes,
+    channels,
+    replies,
+    clock,
+    logger,
+    language,
     groupScope: config.sessions.groupScope,
     perPersonPer10Min: config.turns.perPersonPer10Min,
     onButton: async () => undefined,
   });
   const http = new HttpServer({ host: config.http.host, port: config.http.port, logger });
-  const menu = commands.list("user").map((command) => ({ name: command.name, description: text(language === "zh" ? "zh" : "en", command.help) }));
+  const menu = commands
+    .list("user")
+    .map((command) => ({ name: command.name, description: text(language === "zh" ? "zh" : "en", command.help) }));
   const supervisor = new Supervisor({
-    adapters, inbox, clock, logger, menu,
+    adapters,
+    inbox,
+    clock,
+    logger,
+    menu,
     receive: (events) => pipeline.receive(events),
     mount: (path, handler) => http.mount(path, handler),
     menuState: menuState(stores.overlay, menu),

@@ -12,7 +12,8 @@ import { unfinishedTurns } from "../gateway/recovery.js";
 import type { Supervisor } from "../gateway/supervisor.js";
 import type { OpenAiModel } from "../model/openai-model.js";
 import type { Clock, Logger } from "../ports/runtime.js";
-import type { Database, FolderLock } from "../storage/database.js";
+import type { Database } from "../storage/database.js";
+import type { FolderLock } from "../storage/data-folder.js";
 import type { Stores } from "../storage/stores.js";
 import type { HttpServer } from "./http.js";
 
@@ -69,7 +70,9 @@ export class Gateway {
       delivery.wake();
     });
     await supervisor.start();
-    this.parts.model.warm().catch((error: unknown) => logger.warn({ error: errorText(error) }, "the model client could not be loaded ahead"));
+    this.parts.model
+      .warm()
+      .catch((error: unknown) => logger.warn({ error: errorText(error) }, "the model client could not be loaded ahead"));
   }
 
   /** Stops intake, lets turns end for `graceMs`, leaves the rest to the next start, closes everything. */

@@ -58,7 +58,13 @@ export class HttpServer {
     this.#server = server;
     return new Promise((resolve, reject) => {
       server.once("error", (error) =>
-        reject(new GatewayError("config.invalid", `http.host ${this.#host} and http.port ${this.#port} cannot be used: ${errorText(error)}. Set another http.port.`, { cause: error })),
+        reject(
+          new GatewayError(
+            "config.invalid",
+            `http.host ${this.#host} and http.port ${this.#port} cannot be used: ${errorText(error)}. Set another http.port.`,
+            { cause: error },
+          ),
+        ),
       );
       server.listen(this.#port, this.#host, () => {
         server.on("error", (error) => this.#logger.error({ error: errorText(error) }, "the HTTP server reports an error"));

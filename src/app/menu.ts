@@ -3,7 +3,10 @@ import { createHash } from "node:crypto";
 import type { CommandMenuEntry } from "../ports/platform-adapter.js";
 import type { Overlay } from "../ports/stores.js";
 
-export function menuState(overlay: Overlay, menu: readonly CommandMenuEntry[]): {
+export function menuState(
+  overlay: Overlay,
+  menu: readonly CommandMenuEntry[],
+): {
   changed(platform: string): Promise<boolean>;
   registered(platform: string): Promise<void>;
 } {

@@ -21,11 +21,16 @@ async function approve(deps: AccessCommandDeps, context: CommandContext): Promis
   const caller = accountKey(speaker.platform, speaker.accountId);
   const result = await deps.pairing.approve(context.args, caller, "user");
   if (!result.ok) {
-    return { markdown: result.why === "locked" ? text(language, "approve.locked", { minutes: result.minutes }) : text(language, "approve.wrong") };
+    return {
+      markdown: result.why === "locked" ? text(language, "approve.locked", { minutes: result.minutes }) : text(language, "approve.wrong"),
+    };
   }
   const { code } = result;
   const subject = { name: code.label, account: accountKey(code.platform, code.subjectId) };
-  const told = code.subject === "chat" ? text(language, "access.group-approved") : text(language, "pairing.approved", { help: `\`${context.form("help")}\`` });
+  const told =
+    code.subject === "chat"
+      ? text(language, "access.group-approved")
+      : text(language, "pairing.approved", { help: `\`${context.form("help")}\`` });
   await deps.replies.say(withoutReply(code.route), told);
   if (code.subject === "chat") return { markdown: text(language, "approve.group-done", subject) };
   return { markdown: text(language, "approve.done", { ...subject, role: result.role }) };

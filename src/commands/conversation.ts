@@ -59,7 +59,10 @@ async function stop(deps: ConversationDeps, context: CommandContext): Promise<Co
 }
 
 /** One's own turns; an operator's word stops any. Outside a thread it reaches the caller's turns in the chat's threads. */
-async function stopTurns(deps: ConversationDeps, context: CommandContext): Promise<{ readonly stopped: boolean; readonly dropped: number }> {
+async function stopTurns(
+  deps: ConversationDeps,
+  context: CommandContext,
+): Promise<{ readonly stopped: boolean; readonly dropped: number }> {
   const { speaker, place } = context;
   const mayStop = (act: { readonly speaker: { readonly accountId: string; readonly platform: string } }): boolean =>
     speaker.role === "operator" || (act.speaker.accountId === speaker.accountId && act.speaker.platform === speaker.platform);
@@ -106,7 +109,9 @@ async function status(deps: ConversationDeps, context: CommandContext): Promise<
     const recent = await deps.turns.recent(session.id, 1_000);
     const sum = recent.reduce(
       (total, turn) => ({
-        input: total.input + turn.usage.inputTokens, cached: total.cached + turn.usage.cachedTokens, output: total.output + turn.usage.outputTokens,
+        input: total.input + turn.usage.inputTokens,
+        cached: total.cached + turn.usage.cachedTokens,
+        output: total.output + turn.usage.outputTokens,
       }),
       { input: 0, cached: 0, output: 0 },
     );
@@ -116,7 +121,10 @@ async function status(deps: ConversationDeps, context: CommandContext): Promise<
   lines.push(
     lane.runningSince === undefined
       ? text(language, "status.turn-idle", { waiting: lane.waiting })
-      : text(language, "status.turn-running", { seconds: Math.round((deps.clock.now() - lane.runningSince) / 1_000), waiting: lane.waiting }),
+      : text(language, "status.turn-running", {
+          seconds: Math.round((deps.clock.now() - lane.runningSince) / 1_000),
+          waiting: lane.waiting,
+        }),
   );
   const usage = await deps.memoryUsage(context);
   if (usage.user !== undefined) lines.push(text(language, "status.memory", { user: usage.user, memory: usage.memory ?? "–" }));

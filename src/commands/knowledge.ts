@@ -26,7 +26,10 @@ export function knowledgeCommands(deps: KnowledgeDeps): Command[] {
 }
 
 /** The stores the caller may see in this place. */
-export function ownersFor(context: Pick<CommandContext, "inGroup" | "speaker" | "place">, enabled: KnowledgeDeps["enabled"]): MemoryOwner[] {
+export function ownersFor(
+  context: Pick<CommandContext, "inGroup" | "speaker" | "place">,
+  enabled: KnowledgeDeps["enabled"],
+): MemoryOwner[] {
   const user: MemoryOwner = { target: "user", id: context.speaker.personId };
   const notes: MemoryOwner = { target: "memory", id: context.place.spaceId };
   return [...(enabled.user && !context.inGroup ? [user] : []), ...(enabled.memory ? [notes] : [])];
@@ -55,7 +58,9 @@ function list(deps: KnowledgeDeps, context: CommandContext, owners: readonly Mem
   const blocks = owners.flatMap((owner) => {
     const entries = deps.files.entries(owner);
     if (entries.length === 0) return [];
-    const title = text(context.language, owner.target === "user" ? "memory.title-user" : "memory.title-memory", { usage: deps.usage(owner) });
+    const title = text(context.language, owner.target === "user" ? "memory.title-user" : "memory.title-memory", {
+      usage: deps.usage(owner),
+    });
     return [[`**${title}**`, "", ...entries.map((entry) => `- ${entry.replaceAll("\n", " ")}`)].join("\n")];
   });
   return blocks.length === 0 ? text(context.language, "memory.empty") : blocks.join("\n\n");
@@ -76,7 +81,8 @@ function logLine(deps: KnowledgeDeps, context: CommandContext, event: MemoryEven
   const after = shown(event.after);
   const line = ((): string => {
     if (event.action === "outside") return text(context.language, "memory.log-outside", { when, target });
-    if (event.after === undefined || event.action === "forget") return text(context.language, "memory.log-remove", { when, target, before });
+    if (event.after === undefined || event.action === "forget")
+      return text(context.language, "memory.log-remove", { when, target, before });
     if (event.before !== undefined) return text(context.language, "memory.log-replace", { when, target, before, text: after });
     return text(context.language, "memory.log-add", { when, target, text: after });
   })();
@@ -128,7 +134,12 @@ async function rebuild(deps: KnowledgeDeps, owner: MemoryOwner): Promise<void> {
 
 function author(context: CommandContext): Author {
   const { speaker } = context;
-  return { origin: "command", guard: { none: true }, accountKey: accountKey(speaker.platform, speaker.accountId), personId: speaker.personId };
+  return {
+    origin: "command",
+    guard: { none: true },
+    accountKey: accountKey(speaker.platform, speaker.accountId),
+    personId: speaker.personId,
+  };
 }
 
 function shown(entry: string | null | undefined): string {

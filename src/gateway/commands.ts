@@ -90,7 +90,11 @@ export class CommandRunner {
 }
 
 export function commandContext(
-  message: InboundMessage, speaker: Speaker, place: Place, language: Language, commandForm: string,
+  message: InboundMessage,
+  speaker: Speaker,
+  place: Place,
+  language: Language,
+  commandForm: string,
 ): CommandContext | undefined {
   if (message.command === undefined) return undefined;
   return {

@@ -186,7 +186,8 @@ export class Delivery {
     const channel = channels.get(row.route.platform);
     const found = await this.#find(row, channel);
     if (found === "unknown") await outbox.result(row.id, { state: "unknown", error: "sent, but the platform did not confirm it" });
-    else if (found === "absent") await outbox.result(row.id, { state: "waiting", nextAt: clock.now(), error: "did not arrive; sending again" });
+    else if (found === "absent")
+      await outbox.result(row.id, { state: "waiting", nextAt: clock.now(), error: "did not arrive; sending again" });
     else {
       await outbox.result(row.id, { state: "sent", sent: found, at: clock.now() });
       this.#deps.onSent?.(row);
@@ -219,5 +220,7 @@ function outbound(row: OutboxRow, plain: boolean): OutboundMessage {
 }
 
 function migratedTo(error: GatewayError): string | undefined {
-  return error.code === "delivery.chat-migrated" && "newChatId" in error && typeof error.newChatId === "string" ? error.newChatId : undefined;
+  return error.code === "delivery.chat-migrated" && "newChatId" in error && typeof error.newChatId === "string"
+    ? error.newChatId
+    : undefined;
 }

@@ -51,7 +51,9 @@ export class Gate {
     // An operator is answered anywhere; that admits nobody else.
     if (role === "operator") return admit(account, role);
     if (!this.chatAdmitted(event, chat)) {
-      return rules.mode === "pairing" ? { admit: false, offer: "pair-chat", reason: "group not admitted" } : silent("group not on the list");
+      return rules.mode === "pairing"
+        ? { admit: false, offer: "pair-chat", reason: "group not admitted" }
+        : silent("group not on the list");
     }
     return admit(account, role ?? "guest");
   }

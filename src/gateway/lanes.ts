@@ -101,7 +101,10 @@ export class Lanes {
   /**
    * Stops the running turn of a session and takes what waits. `mayStop` decides per speaker. Returns what happened.
    */
-  stop(key: string, mayStop: (act: { readonly speaker: Act["speaker"] }) => boolean): { readonly stopped: boolean; readonly dropped: Act[] } {
+  stop(
+    key: string,
+    mayStop: (act: { readonly speaker: Act["speaker"] }) => boolean,
+  ): { readonly stopped: boolean; readonly dropped: Act[] } {
     const lane = this.#lanes.get(key);
     if (lane === undefined) return { stopped: false, dropped: [] };
     const dropped = lane.waiting.filter((act) => mayStop(act));

@@ -88,7 +88,9 @@ export class Pipeline {
     chain.open += 1;
     const before = chain.tail;
     const urgent = event.kind === "message" && event.command !== undefined && this.#deps.commands.isUrgent(event.command.name);
-    const turnCame = urgent ? Promise.race([before, new Promise<void>((resolve) => this.#deps.clock.after(urgentWaitMs, resolve))]) : before;
+    const turnCame = urgent
+      ? Promise.race([before, new Promise<void>((resolve) => this.#deps.clock.after(urgentWaitMs, resolve))])
+      : before;
     const own = turnCame
       .then(() => this.#handle(row))
       .finally(() => {
@@ -119,8 +121,10 @@ export class Pipeline {
 
   async #message(row: InboxRow, event: InboundMessage): Promise<void> {
     const { access, gate, lanes, joiner, inbox } = this.#deps;
-    if (event.ignore === "own" || event.ignore === "unreadable") return this.#settle(row, event.ignore, { dropText: event.ignore === "own" });
-    if (event.account.isBot && !gate.knowsBot(accountKey(event.platform, event.account.id))) return this.#settle(row, "bot", { dropText: true });
+    if (event.ignore === "own" || event.ignore === "unreadable")
+      return this.#settle(row, event.ignore, { dropText: event.ignore === "own" });
+    if (event.account.isBot && !gate.knowsBot(accountKey(event.platform, event.account.id)))
+      return this.#settle(row, "bot", { dropText: true });
     const account = await access.ensureAccount(event.platform, event.account, this.#deps.clock.now());
     const chat = await access.noteChat(event.platform, event.chat, this.#deps.clock.now());
     const place = this.#place(event, account.personId, chat);
@@ -140,7 +144,8 @@ export class Pipeline {
     if (!(await this.#writable(event))) return this.#settle(row, "refused", { reason: "nobody can write there now" });
     if (await this.#tooMany(speaker)) {
       return this.#settle(row, "refused", {
-        reason: "too many turns", outbox: this.#deps.replies.rows(event.route, text(language, "turns.too-many", { minutes: 10 })),
+        reason: "too many turns",
+        outbox: this.#deps.replies.rows(event.route, text(language, "turns.too-many", { minutes: 10 })),
       });
     }
     await inbox.wait([row.id]);
@@ -163,11 +168,18 @@ export class Pipeline {
       const { command: _command, ...rest } = event;
       await this.#deps.inbox.wait([row.id]);
       this.#deps.lanes.submit({
-        inboxIds: [row.id], messages: [{ ...rest, text: reply.turnText }], speaker, place, receivedAt: row.receivedAt,
+        inboxIds: [row.id],
+        messages: [{ ...rest, text: reply.turnText }],
+        speaker,
+        place,
+        receivedAt: row.receivedAt,
       });
       return;
     }
-    await this.#settle(row, "command", { reason: context.name, outbox: this.#deps.replies.rows(event.route, reply.markdown, "command", reply.buttons) });
+    await this.#settle(row, "command", {
+      reason: context.name,
+      outbox: this.#deps.replies.rows(event.route, reply.markdown, "command", reply.buttons),
+    });
   }
 
   async #edit(row: InboxRow, event: InboundEdit): Promise<void> {
@@ -207,7 +219,9 @@ export class Pipeline {
   #place(event: InboundMessage, personId: string, chat: ChatRow & { readonly spaceId: string }): Place {
     const group = isGroup(event.chat.kind);
     const where = {
-      platform: event.platform, chat: event.chat, accountId: event.account.id,
+      platform: event.platform,
+      chat: event.chat,
+      accountId: event.account.id,
       ...(event.threadId === undefined ? {} : { threadId: event.threadId }),
     };
     return {

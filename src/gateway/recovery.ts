@@ -6,7 +6,11 @@ import type { Session, Sessions, TurnRow, Turns } from "../ports/stores.js";
 import { RunningTurn } from "./running-turn.js";
 
 /** Oldest first; each continues from its journal. */
-export async function unfinishedTurns(deps: { readonly turns: Turns; readonly sessions: Sessions; readonly clock: Clock }): Promise<RunningTurn[]> {
+export async function unfinishedTurns(deps: {
+  readonly turns: Turns;
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+}): Promise<RunningTurn[]> {
   const recovered: RunningTurn[] = [];
   for (const turn of await deps.turns.unfinished()) {
     const session = await deps.sessions.byId(turn.sessionId);

@@ -68,8 +68,13 @@ export class RunningTurn {
 
   tryJoin(act: Act, joinMs: number, now: number): boolean {
     const may =
-      joinMs > 0 && !this.#locked && !this.#closed && this.#reason === undefined && this.#joins < maxJoins &&
-      act.speaker.accountId === this.speaker.accountId && now - this.#lastAt <= joinMs;
+      joinMs > 0 &&
+      !this.#locked &&
+      !this.#closed &&
+      this.#reason === undefined &&
+      this.#joins < maxJoins &&
+      act.speaker.accountId === this.speaker.accountId &&
+      now - this.#lastAt <= joinMs;
     if (!may) return false;
     this.#joins += 1;
     this.#lastAt = now;

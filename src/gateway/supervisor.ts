@@ -59,8 +59,15 @@ export class Supervisor {
   constructor(deps: SupervisorDeps) {
     this.#deps = deps;
     this.#watched = deps.adapters.map((adapter) => ({
-      adapter, state: "stopped", failures: 0, restarts: 0, generation: 0, startedAt: 0,
-      lastEventAt: undefined, lastError: undefined, cancelRetry: undefined,
+      adapter,
+      state: "stopped",
+      failures: 0,
+      restarts: 0,
+      generation: 0,
+      startedAt: 0,
+      lastEventAt: undefined,
+      lastError: undefined,
+      cancelRetry: undefined,
     }));
   }
 
@@ -179,7 +186,10 @@ export class Supervisor {
       await adapter.setCommands(this.#deps.menu);
       await this.#deps.menuState.registered(adapter.platform);
     } catch (error) {
-      this.#deps.logger.warn({ platform: adapter.platform, error: errorText(error) }, "the command menu was refused; commands still work when typed");
+      this.#deps.logger.warn(
+        { platform: adapter.platform, error: errorText(error) },
+        "the command menu was refused; commands still work when typed",
+      );
     }
   }
 }

@@ -2,56 +2,23 @@
  * One turn: claim it, run the agent, then one commit of transcript, reply, counters and job intents. A turn that lost
  * its claim (stopped, taken over) can neither post nor write: every step goes through the claim.
  */
-import type { Agent, AgentResult } from "../agent/agent.js";
+import type { AgentResult } from "../agent/agent.js";
 import { GatewayError, errorText } from "../domain/errors.js";
 import { isGroup } from "../domain/identity.js";
 import type { Route } from "../domain/message.js";
-import { noUsage, sealTranscript, unknownOutcome, type Entry, type UserEntry } from "../domain/transcript.js";
-import type { Clock, Ids, Logger } from "../ports/runtime.js";
-import type { Frozen, NewOutbox, Outbox, Session, StoredEntry, TurnCommit, TurnRow, Turns, Sessions } from "../ports/stores.js";
+import { noUsage, type Entry, type UserEntry } from "../domain/transcript.js";
+import type { NewOutbox, Session, StoredEntry, TurnRow } from "../ports/stores.js";
 import { commandText, languageOf, text, type Language } from "../words/catalogue.js";
-import type { Channel, Channels } from "./channels.js";
+import type { Channel } from "./channels.js";
 import { compose, type Composed } from "./compose.js";
 import { Preview } from "./preview.js";
 import type { AbortReason, RunningTurn } from "./running-turn.js";
 import { withoutReply } from "./routes.js";
-import type { SessionBook } from "./sessions.js";
 import { startSignOfLife } from "./sign-of-life.js";
 import { concat } from "./acts.js";
-import { endingOf, toolContext } from "./turn-ending.js";
-
-export interface TurnRunnerDeps {
-  readonly turns: Turns;
-  readonly sessions: Sessions;
-  readonly outbox: Outbox;
-  readonly book: SessionBook;
-  readonly agent: Agent;
-  readonly channels: Channels;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly logger: Logger;
-  readonly language: Language | "auto";
-  readonly timeZone: string;
-  readonly limits: {
-    readonly timeoutMs: number;
-    readonly maxIterations: number;
-    readonly toolResultChars: number;
-    readonly turnResultChars: number;
-    /** Earlier messages shown when the bot is called into a place it has not followed. */
-    readonly contextMessages: number;
-  };
-  readonly progress: "off" | "line";
-  /** Denial text when the speaker's role may not use a tool. */
-  readonly permit: (tool: { readonly name: string }, turn: TurnRow, session: Session) => string | undefined;
-  /** Which reviews a committed turn has earned. */
-  readonly decide: (session: Session, turn: TurnRow) => TurnCommit["decide"];
-  /** Before the first model call of a turn; returns what was saved meanwhile, to be shown after the reply. */
-  readonly prepare: (session: Session, speaker: TurnRow["speaker"]) => Promise<readonly string[]>;
-  /** Things to add to the last user message of this turn's requests only. */
-  readonly tail: (session: Session, turn: TurnRow) => Promise<string | undefined>;
-  /** After each commit that stored outbox rows or intents. */
-  readonly committed: () => void;
-}
+import { askAgent } from "./turn-ask.js";
+import type { TurnRunnerDeps } from "./turn-deps.js";
+import { endingOf } from "./turn-ending.js";
 
 interface TurnEnd {
   readonly running: RunningTurn;
@@ -66,8 +33,6 @@ interface TurnEnd {
 
 const maxAttempts = 3;
 const historyLimitMs = 5_000;
-/** How long an aborted agent may take to come back before the turn ends without it. */
-const abortGraceMs = 700;
 
 export class TurnRunner {
   readonly #deps: TurnRunnerDeps;
@@ -107,13 +72,17 @@ export class TurnRunner {
     }
     const { route } = turn;
     const endSign = startSignOfLife({
-      channel, route, clock: this.#deps.clock, logger: this.#deps.logger, maxMs: this.#deps.limits.timeoutMs,
+      channel,
+      route,
+      clock: this.#deps.clock,
+      logger: this.#deps.logger,
+      maxMs: this.#deps.limits.timeoutMs,
     });
     const preview = this.#preview(turn, session, channel);
     const saved = await this.#deps.prepare(session, turn.speaker);
     try {
       for (;;) {
-        const result = await this.#ask(running, turn, session, history, preview);
+        const result = await askAgent(this.#deps, { running, turn, session, history, preview });
         if (running.reason === "shutdown") {
           await preview.settle();
           return;
@@ -165,7 +134,9 @@ export class TurnRunner {
     const base = { messages, previousAt, now: clock.now(), timeZone: messages.at(-1)?.timeZone ?? timeZone };
     if (first === undefined || history.length > 0 || !isGroup(first.chat.kind) || limits.contextMessages === 0) return compose(base);
     try {
-      const limited = new Promise<never>((_resolve, reject) => clock.after(historyLimitMs, () => reject(new Error("history took too long"))));
+      const limited = new Promise<never>((_resolve, reject) =>
+        clock.after(historyLimitMs, () => reject(new Error("history took too long"))),
+      );
       const call = channel.adapter.history(first.chat, first.threadId, first.messageId, limits.contextMessages);
       return compose({ ...base, earlier: await Promise.race([call, limited]) });
     } catch (error) {
@@ -187,69 +158,6 @@ export class TurnRunner {
     });
   }
 
-  /** One run of the agent. An abort ends it within a moment even if something inside hangs. */
-  async #ask(
-    running: RunningTurn, turn: TurnRow, session: Session & { readonly frozen: Frozen }, history: readonly StoredEntry[], preview: Preview,
-  ): Promise<AgentResult | undefined> {
-    const { agent, turns, clock, limits } = this.#deps;
-    const signal = running.signal;
-    const journal = sealTranscript(await turns.journal(turn.id));
-    const tail = await this.#deps.tail(session, turn);
-    let shown = "";
-    const run = agent.run(
-      {
-        model: session.frozen.model,
-        system: session.frozen.system,
-        tools: session.frozen.tools,
-        history: history.map((stored) => stored.entry),
-        user: turn.user,
-        ...(tail === undefined ? {} : { tail }),
-        done: journal,
-        context: toolContext(session, turn, history),
-        limits,
-        hooks: {
-          onText: (piece) => {
-            shown += piece;
-            preview.show(shown);
-            if (preview.shown) running.lock();
-          },
-          onTextReset: () => {
-            shown = "";
-          },
-          beforeTools: async (entry) => {
-            running.lock();
-            await turns.assistant(turn.id, turn.claim, entry);
-            if (this.#deps.progress === "line") preview.show(`⏳ ${(entry.toolCalls ?? []).map((call) => call.name).join(", ")}`);
-          },
-          startCall: async (call, effect) => {
-            if (effect === "read") return "run";
-            const started = await turns.startCall(turn.id, turn.claim, call);
-            return started === "started" ? { result: unknownOutcome } : started;
-          },
-          finishCall: (call, result) => turns.finishCall(turn.id, turn.claim, call.id, result),
-          permit: (tool) => this.#deps.permit(tool, turn, session),
-          steer: () => this.#steer(running, turn),
-        },
-      },
-      signal,
-    );
-    return Promise.race([run, afterAbort(signal, clock)]);
-  }
-
-  async #steer(running: RunningTurn, turn: TurnRow): Promise<string | undefined> {
-    const acts = running.takeSteered();
-    if (acts.length === 0) return undefined;
-    const more = compose({
-      messages: acts.flatMap((act) => act.messages), previousAt: undefined, now: this.#deps.clock.now(), timeZone: this.#deps.timeZone,
-    });
-    await this.#deps.turns.join(turn.id, turn.claim, {
-      inboxIds: acts.flatMap((act) => act.inboxIds), user: turn.user, said: [turn.said, more.said].join("\n"),
-    });
-    await this.#deps.turns.assistant(turn.id, turn.claim, { role: "user", content: more.content });
-    running.act = concat([running.act, ...acts]);
-    return more.content;
-  }
-
   async #end({ running, turn, session, channel, preview, result, reason, saved }: TurnEnd): Promise<void> {
     const { turns, clock, outbox } = this.#deps;
     const language = languageOf(this.#deps.language, [turn.said]);
@@ -266,7 +174,9 @@ export class TurnRunner {
     const entries: readonly Entry[] = [turn.user, ...ending.entries];
     const { platform, chatId, threadId } = turn.route;
     const missed = ending.reply !== "" && (await outbox.hasUnknown(platform, chatId, threadId));
-    const reply = missed ? `${text(language, "delivery.maybe-lost", { again: commandText(form, "again") })}\n\n${ending.reply}` : ending.reply;
+    const reply = missed
+      ? `${text(language, "delivery.maybe-lost", { again: commandText(form, "again") })}\n\n${ending.reply}`
+      : ending.reply;
     await turns.commit(
       {
         turnId: turn.id,
@@ -277,7 +187,8 @@ export class TurnRunner {
         outbox: [...replyRows(channel, turn, session, reply, takesOver), ...noticeRows(channel, turn, language, saved)],
         inbox: running.act.inboxIds.map((id, index) => ({
           id,
-          disposition: ending.outcome === "answered" ? (index === 0 ? "answered" : "joined") : ending.outcome === "failed" ? "failed" : "stopped",
+          disposition:
+            ending.outcome === "answered" ? (index === 0 ? "answered" : "joined") : ending.outcome === "failed" ? "failed" : "stopped",
           ...(ending.reason === undefined ? {} : { reason: ending.reason }),
         })),
         usage: result?.usage ?? noUsage,
@@ -297,7 +208,10 @@ export class TurnRunner {
     const route: Route | undefined = running.act.messages.at(-1)?.route;
     const channel = this.#deps.channels.get(running.speaker.platform);
     if (route === undefined || channel === undefined) return;
-    const language = languageOf(this.#deps.language, running.act.messages.map((message) => message.text));
+    const language = languageOf(
+      this.#deps.language,
+      running.act.messages.map((message) => message.text),
+    );
     const [part] = channel.adapter.render(text(language, "turn.failed"));
     if (part === undefined) return;
     try {
@@ -312,13 +226,13 @@ export class TurnRunner {
 function noticeRows(channel: Channel, turn: TurnRow, language: Language, saved: readonly string[]): NewOutbox[] {
   if (saved.length === 0) return [];
   const what = saved.join(" · ").slice(0, 120);
-  return channel.adapter.render(text(language, "notice.saved", { what })).map((part) => ({ kind: "notice", route: withoutReply(turn.route), part, silent: true }));
+  return channel.adapter
+    .render(text(language, "notice.saved", { what }))
+    .map((part) => ({ kind: "notice", route: withoutReply(turn.route), part, silent: true }));
 }
 
 /** The reply as outbox rows: the first part takes the preview over, only it is a reply to the message. */
-function replyRows(
-  channel: Channel, turn: TurnRow, session: Session, reply: string, takesOver: NewOutbox["takesOver"],
-): NewOutbox[] {
+function replyRows(channel: Channel, turn: TurnRow, session: Session, reply: string, takesOver: NewOutbox["takesOver"]): NewOutbox[] {
   const parts = channel.adapter.render(reply);
   const { replyTo: _replyTo, ...rest } = turn.route;
   return parts.map((part, index) => ({
@@ -329,13 +243,4 @@ function replyRows(
     sessionId: session.id,
     ...(index === 0 && takesOver !== undefined ? { takesOver } : {}),
   }));
-}
-
-/** Resolves to undefined a moment after the abort, so that a hung tool or stream cannot hold the turn. */
-function afterAbort(signal: AbortSignal, clock: Clock): Promise<undefined> {
-  return new Promise((resolve) => {
-    const later = (): void => void clock.after(abortGraceMs, () => resolve(undefined));
-    if (signal.aborted) later();
-    else signal.addEventListener("abort", later, { once: true });
-  });
 }

@@ -25,7 +25,16 @@ export interface ModelRequest {
  * calls. `protocol`: what came was no completion (an HTML page, a cut stream without a finish reason).
  */
 export type ModelFailureClass =
-  "rate-limit" | "server" | "network" | "timeout" | "too-long" | "auth" | "bad-request" | "empty" | "protocol" | "aborted";
+  | "rate-limit"
+  | "server"
+  | "network"
+  | "timeout"
+  | "too-long"
+  | "auth"
+  | "bad-request"
+  | "empty"
+  | "protocol"
+  | "aborted";
 
 export interface ModelAnswer {
   readonly ok: true;

@@ -3,16 +3,7 @@
  * health. It knows nothing of agents, memory or sessions. No optional members: differences are values in `capabilities`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type {
-  Attachment,
-  ChatRef,
-  InboundEvent,
-  OutboundMessage,
-  QuotedMessage,
-  RenderedPart,
-  Route,
-  SentRef,
-} from "../domain/message.js";
+import type { Attachment, ChatRef, InboundEvent, OutboundMessage, QuotedMessage, RenderedPart, Route, SentRef } from "../domain/message.js";
 import type { Clock, Logger } from "./runtime.js";
 
 export interface Capabilities {
@@ -143,4 +134,3 @@ export interface AdapterDeps {
   readonly clock: Clock;
   readonly logger: Logger;
 }
-

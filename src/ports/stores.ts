@@ -272,7 +272,11 @@ export interface Turns {
   /** Claims the session for a new turn (claim 1, attempt 1) and takes the inbox rows. Rejects with `turn.outdated` when the session has a running turn. */
   begin(turn: NewTurn, now: number): Promise<TurnRow>;
   /** More messages for a running turn: new user entry, rows joined. */
-  join(turnId: string, claim: number, more: { readonly inboxIds: readonly number[]; readonly user: UserEntry; readonly said: string }): Promise<void>;
+  join(
+    turnId: string,
+    claim: number,
+    more: { readonly inboxIds: readonly number[]; readonly user: UserEntry; readonly said: string },
+  ): Promise<void>;
   /** Takes a turn over: claim + 1, so whoever held it can neither post nor write. `attempt` counts a new attempt. */
   takeOver(turnId: string, attempt: boolean): Promise<TurnRow>;
   /** Turns still `running` in the store, oldest first. */
@@ -331,7 +335,11 @@ export interface AuditRow {
 export interface Access {
   account(platform: string, accountId: string): Promise<Account | undefined>;
   /** Finds the account or creates it with a person and that person's space; names are refreshed. A new one is a `guest` that is not admitted. */
-  ensureAccount(platform: string, account: { readonly id: string; readonly displayName: string; readonly handle?: string }, now: number): Promise<Account>;
+  ensureAccount(
+    platform: string,
+    account: { readonly id: string; readonly displayName: string; readonly handle?: string },
+    now: number,
+  ): Promise<Account>;
   /** Admits an account with a role (undefined takes the admission away) and writes the audit row. */
   admit(platform: string, accountId: string, role: Role | undefined, actor: string, now: number): Promise<void>;
   accounts(filter?: { readonly role?: Role; readonly personId?: string }): Promise<Account[]>;
@@ -384,7 +392,10 @@ export interface MemoryEvent {
 export type NewMemoryEvent = Omit<MemoryEvent, "id" | "at" | "undoneBy"> & { readonly undoes?: number };
 
 /** What must still hold when a tool writes: the turn's claim, or a job's fencing number. */
-export type WriteGuard = { readonly turnId: string; readonly claim: number } | { readonly jobId: string; readonly fence: number } | { readonly none: true };
+export type WriteGuard =
+  | { readonly turnId: string; readonly claim: number }
+  | { readonly jobId: string; readonly fence: number }
+  | { readonly none: true };
 
 export interface MemoryLog {
   /**
@@ -395,14 +406,25 @@ export interface MemoryLog {
     owner: MemoryOwner,
     guard: WriteGuard,
     now: number,
-    work: (last: MemoryEvent | undefined) => { readonly events: readonly NewMemoryEvent[]; readonly write?: () => void; readonly result: T },
+    work: (last: MemoryEvent | undefined) => {
+      readonly events: readonly NewMemoryEvent[];
+      readonly write?: () => void;
+      readonly result: T;
+    },
   ): Promise<T>;
   /** Newest first. */
   events(owner: MemoryOwner, limit: number): Promise<MemoryEvent[]>;
   byJob(jobId: string): Promise<MemoryEvent[]>;
   /** Entries noted in groups for a person, not merged yet, oldest first; `take` in a change removes them. */
   pending(personId: string): Promise<{ id: number; content: string; evidence?: string; at: number }[]>;
-  addPending(personId: string, guard: WriteGuard, content: string, evidence: string | undefined, sessionId: string, now: number): Promise<void>;
+  addPending(
+    personId: string,
+    guard: WriteGuard,
+    content: string,
+    evidence: string | undefined,
+    sessionId: string,
+    now: number,
+  ): Promise<void>;
   dropPending(ids: readonly number[]): Promise<void>;
   /** Purges a text from the events of an owner. */
   purge(owner: MemoryOwner, text: string): Promise<void>;

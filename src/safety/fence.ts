@@ -2,7 +2,7 @@
  * Wraps untrusted or recalled text in tags and takes look-alikes of those tags out of it, so that no text can close
  * its own fence. `quoteName` is the one rule for names and titles; everything that shows one to the model uses it.
  */
-import { foldCharacter } from "./normalise.js";
+import { foldCharacters } from "./normalise.js";
 
 /** The tags in use. Look-alikes of all of them are removed from any fenced text. `memory-context` must never reach a person (see FenceScrubber). */
 const knownTags: readonly string[] = [
@@ -37,6 +37,7 @@ export function fence(tag: string, text: string, attributes: FenceAttributes = {
 export function stripFences(text: string, tag?: string): string {
   const names = (tag === undefined ? knownTags : [...knownTags, tag]).map((name) => name.replaceAll("-", ""));
   const anyFence = new RegExp(`<\\/*(?:${names.join("|")})(?:[^<>]{0,200}>)?`, "gu");
+  if (quickFold(text).search(anyFence) < 0) return text;
   let clean = text;
   for (let rounds = 0; rounds < 50; rounds += 1) {
     const next = stripOnce(clean, anyFence);
@@ -44,6 +45,12 @@ export function stripFences(text: string, tag?: string): string {
     clean = next;
   }
   return clean.replaceAll(/[<>]/gu, " ");
+}
+
+/** The same folding as `foldTag` without positions, cheap: most text holds no fence at all. */
+function quickFold(text: string): string {
+  const decoded = text.replaceAll(/&(?:lt|#0*60|#x0*3c);?/giu, "<").replaceAll(/&(?:gt|#0*62|#x0*3e);?/giu, ">");
+  return foldCharacters(decoded).replaceAll(/[\s_-]+/gu, "");
 }
 
 function stripOnce(text: string, anyFence: RegExp): string {
@@ -69,7 +76,7 @@ function foldTag(text: string): {
   for (let at = 0; at < text.length;) {
     const entity = text.charAt(at) === "&" ? /^&(?:(lt|#0*60|#x0*3c)|(gt|#0*62|#x0*3e));?/iu.exec(text.slice(at, at + 12)) : null;
     const character = entity === null ? String.fromCodePoint(text.codePointAt(at) ?? 0) : entity[0];
-    const plain = entity === null ? foldCharacter(character).replaceAll(/[\s_-]/gu, "") : entity[1] === undefined ? ">" : "<";
+    const plain = entity === null ? foldCharacters(character).replaceAll(/[\s_-]/gu, "") : entity[1] === undefined ? ">" : "<";
     for (let unit = 0; unit < plain.length; unit += 1) {
       starts.push(at);
       ends.push(at + character.length);

@@ -56,20 +56,16 @@ const leet: ReadonlyMap<string, string> = new Map(
   Object.entries({ "0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", $: "s" }),
 );
 
-/** One character, folded: no accents, no case, no width, Latin for look-alikes, nothing for invisible characters. */
-export function foldCharacter(character: string): string {
-  let folded = "";
-  for (const part of character.normalize("NFKD").toLowerCase().normalize("NFKD")) {
-    if (/[\p{Mn}\p{Me}\p{Cf}\u{3164}\u{115F}\u{1160}\u{FFA0}\u{2800}]/u.test(part)) continue;
-    folded += lookAlikes.get(part) ?? simplified.get(part) ?? part;
-  }
-  return folded;
+const invisible = /[\p{Mn}\p{Me}\p{Cf}\u{3164}\u{115F}\u{1160}\u{FFA0}\u{2800}]+/gu;
+
+/** Text folded: no accents, no case, no width, Latin for look-alikes, simplified characters, nothing for invisible ones. */
+export function foldCharacters(text: string): string {
+  const plain = text.normalize("NFKD").toLowerCase().normalize("NFKD").replaceAll(invisible, "");
+  return plain.replaceAll(/[^\p{ASCII}]/gu, (character) => lookAlikes.get(character) ?? simplified.get(character) ?? character);
 }
 
 function fold(text: string): string {
-  let folded = "";
-  for (const character of decodeEscapes(text)) folded += foldCharacter(character);
-  return folded;
+  return foldCharacters(decodeEscapes(text));
 }
 
 /** Numeric HTML entities, the named brackets and \u escapes become what they stand for. */
@@ -157,6 +153,7 @@ function wordForm(text: string): string {
  * flag tags and direction marks in right-to-left text are ordinary writing and pass.
  */
 export function hiddenCharacter(text: string): string | undefined {
+  if (plainText.test(text)) return undefined;
   const rightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u.test(text);
   const visible = text
     .replaceAll(/\u{1F3F4}[\u{E0061}-\u{E007A}\u{E0030}-\u{E0039}]{2,6}\u{E007F}/gu, "")
@@ -165,17 +162,13 @@ export function hiddenCharacter(text: string): string | undefined {
     .replaceAll(/(?<=\p{Script=Han})[\u{E0100}-\u{E01EF}\u{FE00}-\u{FE02}](?![\u{E0100}-\u{E01EF}\u{FE00}-\u{FE0F}])/gu, "")
     .replaceAll(/(?<![\u{FE0E}\u{FE0F}])[\u{FE0E}\u{FE0F}](?![\u{FE0E}\u{FE0F}])/gu, "")
     .replace(/^\u{FEFF}/u, "");
-  for (const character of visible) {
-    if (/[\u{200E}\u{200F}\u{061C}]/u.test(character) && rightToLeft) continue;
-    if (/[\u{0600}-\u{0605}\u{06DD}\u{070F}\u{08E2}]/u.test(character)) continue;
-    if (
-      /[\p{Cf}\u{034F}\u{115F}\u{1160}\u{17B4}\u{17B5}\u{180B}-\u{180F}\u{2800}\u{3164}\u{FFA0}\u{E0100}-\u{E01EF}\u{FE00}-\u{FE0F}]/u.test(
-        character,
-      )
-    ) {
-      return character;
-    }
-    if (/[\u{0000}-\u{0008}\u{000B}\u{000C}\u{000E}-\u{001F}\u{007F}-\u{009F}]/u.test(character)) return character;
-  }
-  return undefined;
+  const found = visible.match(hidden)?.[0];
+  if (found !== undefined) return found;
+  return rightToLeft ? undefined : visible.match(directionMark)?.[0];
 }
+
+/** Format characters but direction marks and number signs, fillers, variation selectors, tags, controls but tab and line ends. */
+const hidden =
+  /(?![\u{200E}\u{200F}\u{061C}\u{0600}-\u{0605}\u{06DD}\u{070F}\u{08E2}])[\p{Cf}\u{034F}\u{115F}\u{1160}\u{17B4}\u{17B5}\u{180B}-\u{180F}\u{2800}\u{3164}\u{FFA0}\u{E0100}-\u{E01EF}\u{FE00}-\u{FE0F}\u{0000}-\u{0008}\u{000B}\u{000C}\u{000E}-\u{001F}\u{007F}-\u{009F}]/u;
+const directionMark = /[\u{200E}\u{200F}\u{061C}]/u;
+const plainText = /^[\t\n\r\u{20}-\u{7E}]*$/u;

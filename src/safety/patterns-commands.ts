@@ -12,7 +12,7 @@ const home = "(?:~|\\$home|\\$\\{home\\}|/root|/home/[^/ ]+|/users/[^/ ]+|%userp
 /** Files that hold credentials, without public keys and samples. */
 const strongFile = `(?:${home}\\.ssh[/\\\\](?:id_\\w+|identity|\\*)(?!\\w*\\.pub)|\\bid_(?:rsa|ed25519|ecdsa|dsa)\\b(?!\\.pub)|\\.aws[/\\\\]credentials|\\.netrc\\b|\\.pgpass\\b|\\.git-credentials|\\.docker[/\\\\]config\\.json|\\.kube[/\\\\]config|/etc/shadow|/etc/sudoers|/proc/self/environ|\\.gnupg\\b|wallet\\.dat|application_default_credentials\\.json|\\.config[/\\\\]gh[/\\\\]hosts\\.yml|login data)`;
 const envFile = "(?<![\\w$])\\.env(?:\\.(?!example|sample|template|dist|test|defaults)\\w+)?(?![\\w.])";
-const weakFile = `(?:${envFile}|\\S{0,80}/\\.env(?:\\.(?!example|sample|template|dist|test|defaults)\\w+)?(?![\\w.])|\\.npmrc\\b|\\.pypirc\\b|/etc/passwd|\\bcredentials\\.(?:json|ya?ml|csv)|\\bsecrets?\\.(?:json|ya?ml|toml|env)|\\bservice-account\\S{0,80}\\.json)`;
+const weakFile = `(?:${envFile}|\\.npmrc\\b|\\.pypirc\\b|/etc/passwd|\\bcredentials\\.(?:json|ya?ml|csv)|\\bsecrets?\\.(?:json|ya?ml|toml|env)|\\bservice-account\\S{0,80}\\.json)`;
 const secretFile = `(?:${strongFile}|${weakFile})`;
 const reader =
   "(?:cat|less|head|tail|bat|strings|xxd|od|hexdump|base64|type|get-content|gc|scp|cp|rsync|tar [a-z-]+|zip|nano|vim|awk \\S{1,120}|sed \\S{1,120}|grep(?: -\\w+)* \\S{1,120})";

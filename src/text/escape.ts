@@ -36,7 +36,7 @@ export function backslashCounts(line: string, at: number, end: number): boolean 
 
 /**
  * Escapes a stretch of a line by character; an address in it goes through `keep` as a whole, since an escape would become part
- * of it. One at the stretch's end gets angle brackets, or a mark behind it would.
+ * of it. With anything but white space behind it it gets angle brackets, or that would too.
  */
 export function escapeOutsideAddresses(
   line: string,
@@ -45,7 +45,7 @@ export function escapeOutsideAddresses(
   escape: (at: number) => string,
   keep: (address: string) => string,
 ): string {
-  const address = /(?<![\p{L}\p{N}])https?:\/\/[^\s<>]+/gu;
+  const address = /(?<![\p{L}\p{N}])https?:\/\/[^\s<>*`~[\]|\\]+/gu;
   let out = "";
   let at = start;
   const escapeUpTo = (to: number): void => {
@@ -55,7 +55,7 @@ export function escapeOutsideAddresses(
     for (const match of line.slice(start, end).matchAll(address)) {
       escapeUpTo(start + match.index);
       at = start + match.index + match[0].length;
-      out += at === end ? `<${keep(match[0])}>` : keep(match[0]);
+      out += at === end || /\S/.test(line[at] ?? " ") ? `<${keep(match[0])}>` : keep(match[0]);
     }
   }
   escapeUpTo(end);

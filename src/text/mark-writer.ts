@@ -20,6 +20,7 @@ export class MarkWriter {
   readonly #open: { readonly mark: OpenMark; text: string }[] = [];
   #out = "";
   #justClosed = "";
+  #lastIsCode = false;
 
   constructor(link: (label: string, url: string) => string) {
     this.#link = link;
@@ -31,6 +32,14 @@ export class MarkWriter {
     if (top === undefined) this.#out += text;
     else top.text += text;
     this.#justClosed = "";
+    this.#lastIsCode = false;
+  }
+
+  /** A code span; backticks of two in a row must not touch either. */
+  putCode(code: string): void {
+    if (this.#lastIsCode) this.put(zeroWidthSpace);
+    this.put(code);
+    this.#lastIsCode = true;
   }
 
   enter(active: readonly OpenMark[]): void {
@@ -40,6 +49,9 @@ export class MarkWriter {
     for (const mark of active.slice(shared)) {
       // "**a**" directly before "*b*" would read as one run of marks.
       if (this.#justClosed !== "" && mark.mark.startsWith(this.#justClosed)) this.put(zeroWidthSpace);
+      // Nor may "*" directly after an open "**".
+      const outer = this.#open.at(-1);
+      if (outer?.text === "" && mark.mark !== "" && outer.mark.mark.startsWith(mark.mark)) this.put(zeroWidthSpace);
       this.#open.push({ mark, text: "" });
     }
   }

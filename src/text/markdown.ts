@@ -50,7 +50,7 @@ parser.block.ruler.before("table", "too-deep", tooDeep);
 
 /**
  * Parses Markdown of any state, also unfinished (open fence, half table). Never throws; raw HTML is text; nothing visible is
- * lost but link titles and the info string after a fence's language. Lone surrogates become U+FFFD, one at the very end
+ * lost but link titles and what a fence's info string holds besides a language name. Lone surrogates become U+FFFD, one at the very end
  * (a cut stream) goes.
  */
 export function parseMarkdown(markdown: string): Block[] {
@@ -155,7 +155,7 @@ class Reader {
 
   #code(token: Token): void {
     const text = token.content.replace(/\n$/, "");
-    const language = token.type === "fence" ? (/^\s*(\S+)/.exec(token.info)?.[1] ?? "") : "";
+    const language = token.type === "fence" ? (/^\s*([\w+#.:/-]+)(?=\s|$)/.exec(token.info)?.[1] ?? "") : "";
     if (text.trim() !== "") this.#add({ kind: "code", text, spans: [], language });
   }
 

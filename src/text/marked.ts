@@ -49,7 +49,7 @@ export interface Dialect {
 export function writeMarked(flow: Flow, dialect: Dialect): string {
   const blocks = new SpanIndex(flow);
   let out = "";
-  let listIndent = -1;
+  const indents = new Indents(dialect.looseIndent);
   let at = 0;
   while (at < flow.text.length) {
     const quoted = blocks.covering(at, "quote") !== undefined;
@@ -57,7 +57,7 @@ export function writeMarked(flow: Flow, dialect: Dialect): string {
     if (code !== undefined) {
       const block = dialect.codeBlock(flow.text.slice(code.start, code.end), code.language ?? "");
       out += quoted && dialect.quoteCode ? dialect.quote + block.replaceAll("\n", `\n${dialect.quote}`) : block;
-      listIndent = -1;
+      indents.endList();
       at = code.end;
       // The block stands on lines of its own, also when the flow goes on right behind it.
       if (at < flow.text.length && flow.text[at] !== "\n") out += "\n";
@@ -65,12 +65,7 @@ export function writeMarked(flow: Flow, dialect: Dialect): string {
       const found = flow.text.indexOf("\n", at);
       const end = found === -1 ? flow.text.length : found;
       const line = new Line(flow, blocks, at, end, dialect);
-      if (line.marked) listIndent = listIndent < 0 ? line.indent : Math.min(listIndent, line.indent);
-      if (!line.marked && end > at && line.indent === 0) listIndent = -1;
-      const most = listIndent < 0 ? dialect.looseIndent : Infinity;
-      const outdent = dialect.looseIndent === Infinity || listIndent < 0 ? 0 : Math.min(listIndent, line.indent);
-      if (quoted) out += dialect.quote;
-      out += " ".repeat(Math.min(line.indent - outdent, most)) + line.write();
+      out += (quoted ? dialect.quote : "") + indents.before(line, quoted) + line.write();
       at = end;
     }
     if (flow.text[at] === "\n") {
@@ -80,6 +75,35 @@ export function writeMarked(flow: Flow, dialect: Dialect): string {
     }
   }
   return out.trimEnd();
+}
+
+/** Indents relative to the list a parser would be in: what follows code, a quote's start or a cut begins a list anew. */
+class Indents {
+  readonly #loose: number;
+  #list = -1;
+  #quoted = false;
+  #quote = 0;
+
+  constructor(loose: number) {
+    this.#loose = loose;
+  }
+
+  endList(): void {
+    this.#list = -1;
+  }
+
+  before(line: Line, quoted: boolean): string {
+    if (quoted !== this.#quoted) {
+      this.endList();
+      this.#quote = quoted ? line.indent : 0;
+      this.#quoted = quoted;
+    }
+    if (line.marked) this.#list = this.#list < 0 ? line.indent : Math.min(this.#list, line.indent);
+    else if (!line.empty && line.indent === 0) this.endList();
+    if (this.#loose === Infinity) return " ".repeat(Math.max(0, line.indent - this.#quote));
+    const outside = Math.max(this.#quote, this.#list);
+    return " ".repeat(Math.min(Math.max(0, line.indent - outside), this.#list < 0 ? this.#loose : Infinity));
+  }
 }
 
 /** True when the line break at `at` lies within a paragraph. */
@@ -96,6 +120,7 @@ class Line {
   /** Spaces before the marker or the text. */
   readonly indent: number;
   readonly marked: boolean;
+  readonly empty: boolean;
   readonly #text: string;
   readonly #content: number;
   readonly #markers: string;
@@ -117,6 +142,7 @@ class Line {
     this.#content = Math.max(0, ...furniture.map((span) => span.end));
     this.indent = markers[0]?.start ?? this.#content;
     this.marked = markers.length > 0;
+    this.empty = start === end;
     this.#markers = this.marked ? this.#text.slice(this.indent, this.#content).replaceAll("• ", dialect.bullet) : "";
     this.#spans = spans.filter((span) => span.kind !== "indent" && span.kind !== "marker" && span.kind !== "quote");
   }
@@ -125,6 +151,8 @@ class Line {
     const heading = this.#spans.find((span) => span.kind === "heading");
     const sign = heading === undefined || heading.cutStart ? undefined : this.#dialect.heading(heading.level ?? 1);
     if (this.#spans.some((span) => span.kind === "rule")) return this.#markers + this.#dialect.rule;
+    // An item without text could not follow a line of text.
+    if (this.marked && this.#content === this.#text.length) return `${this.#markers}\u200b`;
     return this.#markers + (sign ?? "") + this.#runs(sign === undefined, sign === undefined);
   }
 
@@ -149,7 +177,7 @@ class Line {
       const inLink = active.some((mark) => mark.kind === "link");
       const piece = this.#text.slice(start, end);
       writer.enter(inLink && !this.#dialect.marksInLinks ? withoutInner(active) : active);
-      if (leaf?.kind === "code" && (!inLink || this.#dialect.marksInLinks)) writer.put(this.#dialect.code(piece));
+      if (leaf?.kind === "code" && (!inLink || this.#dialect.marksInLinks)) writer.putCode(this.#dialect.code(piece));
       else if (leaf?.kind === "link" && !inLink) {
         const closes = active.some((mark) => mark.end === end);
         writer.put(this.#dialect.address(piece, closes ? "*" : (this.#text[end] ?? "")));
@@ -178,12 +206,16 @@ class Line {
         if (drawn.start < drawn.end) found.push({ kind, ...drawn, mark: this.#markFor(kind, drawn.start, drawn.end), url: "" });
       }
     }
-    return found.sort((a, b) => a.start - b.start || b.end - a.end);
+    const ordered = found.sort((a, b) => a.start - b.start || b.end - a.end);
+    if (!this.#dialect.strictMarks) return ordered;
+    // A strict parser cannot tell where one run of marks ends and the next begins.
+    const ends = new Set(ordered.filter((mark) => mark.kind !== "link").map((mark) => mark.end));
+    return ordered.filter((mark) => mark.kind === "link" || !ends.has(mark.start));
   }
 
   /** No mark works with white space at its inner side. */
   #trim(from: number, to: number): { start: number; end: number } {
-    const blank = (at: number): boolean => /\s/.test(this.#text[at] ?? "x");
+    const blank = (at: number): boolean => /\s/.test(this.#text[at] ?? "x") && !this.#inCode(at);
     let start = from;
     let end = to;
     while (start < end && blank(start)) start++;
@@ -203,7 +235,7 @@ class Line {
 
   /** Asked only for a few characters at the ends of marks. */
   #inCode(at: number): boolean {
-    return this.#spans.some((span) => (span.kind === "code" || span.kind === "link") && span.start <= at && at < span.end);
+    return this.#spans.some((span) => (span.kind === "code" || (span.kind === "link" && span.auto)) && span.start <= at && at < span.end);
   }
 
   #markFor(kind: Paired, start: number, end: number): string {

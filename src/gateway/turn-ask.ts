@@ -1,0 +1,102 @@
+/**
+ * One run of the agent for a turn: its request, its hooks into journal and preview, and an end within a moment of an
+ * abort even if something inside hangs.
+ */
+import type { AgentHooks, AgentResult } from "../agent/agent.js";
+import { sealTranscript, unknownOutcome } from "../domain/transcript.js";
+import type { Clock } from "../ports/runtime.js";
+import type { Frozen, Session, StoredEntry, TurnRow } from "../ports/stores.js";
+import { concat } from "./acts.js";
+import { compose } from "./compose.js";
+import type { Preview } from "./preview.js";
+import type { RunningTurn } from "./running-turn.js";
+import type { TurnRunnerDeps } from "./turn-deps.js";
+import { toolContext } from "./turn-ending.js";
+
+export interface Asking {
+  readonly running: RunningTurn;
+  readonly turn: TurnRow;
+  readonly session: Session & { readonly frozen: Frozen };
+  readonly history: readonly StoredEntry[];
+  readonly preview: Preview;
+}
+
+/** How long an aborted agent may take to come back before the turn ends without it. */
+const abortGraceMs = 700;
+
+/** Undefined when the turn was aborted and the agent did not come back. */
+export async function askAgent(deps: TurnRunnerDeps, asking: Asking): Promise<AgentResult | undefined> {
+  const { running, turn, session, history } = asking;
+  const { signal } = running;
+  const done = sealTranscript(await deps.turns.journal(turn.id));
+  const tail = await deps.tail(session, turn);
+  const run = deps.agent.run(
+    {
+      model: session.frozen.model,
+      system: session.frozen.system,
+      tools: session.frozen.tools,
+      history: history.map((stored) => stored.entry),
+      user: turn.user,
+      ...(tail === undefined ? {} : { tail }),
+      done,
+      context: toolContext(session, turn, history),
+      limits: deps.limits,
+      hooks: hooksOf(deps, asking),
+    },
+    signal,
+  );
+  return Promise.race([run, afterAbort(signal, deps.clock)]);
+}
+
+function hooksOf(deps: TurnRunnerDeps, { running, turn, session, preview }: Asking): AgentHooks {
+  const { turns } = deps;
+  let shown = "";
+  return {
+    onText: (piece) => {
+      shown += piece;
+      preview.show(shown);
+      if (preview.shown) running.lock();
+    },
+    onTextReset: () => {
+      shown = "";
+    },
+    beforeTools: async (entry) => {
+      running.lock();
+      await turns.assistant(turn.id, turn.claim, entry);
+      if (deps.progress === "line") preview.show(`⏳ ${(entry.toolCalls ?? []).map((call) => call.name).join(", ")}`);
+    },
+    startCall: async (call, effect) => {
+      if (effect === "read") return "run";
+      const started = await turns.startCall(turn.id, turn.claim, call);
+      return started === "started" ? { result: unknownOutcome } : started;
+    },
+    finishCall: (call, result) => turns.finishCall(turn.id, turn.claim, call.id, result),
+    permit: (tool) => deps.permit(tool, turn, session),
+    steer: () => steer(deps, running, turn),
+  };
+}
+
+/** What the person said while the turn ran, for the model; journaled, so that a re-run knows it too. */
+async function steer(deps: TurnRunnerDeps, running: RunningTurn, turn: TurnRow): Promise<string | undefined> {
+  const acts = running.takeSteered();
+  if (acts.length === 0) return undefined;
+  const messages = acts.flatMap((act) => act.messages);
+  const more = compose({ messages, previousAt: undefined, now: deps.clock.now(), timeZone: deps.timeZone });
+  await deps.turns.join(turn.id, turn.claim, {
+    inboxIds: acts.flatMap((act) => act.inboxIds),
+    user: turn.user,
+    said: [turn.said, more.said].join("\n"),
+  });
+  await deps.turns.assistant(turn.id, turn.claim, { role: "user", content: more.content });
+  running.act = concat([running.act, ...acts]);
+  return more.content;
+}
+
+/** Resolves to undefined a moment after the abort, so that a hung tool or stream cannot hold the turn. */
+function afterAbort(signal: AbortSignal, clock: Clock): Promise<undefined> {
+  return new Promise((resolve) => {
+    const later = (): void => void clock.after(abortGraceMs, () => resolve(undefined));
+    if (signal.aborted) later();
+    else signal.addEventListener("abort", later, { once: true });
+  });
+}
