@@ -66,6 +66,7 @@ export class TelegramAdapter implements PlatformAdapter {
   readonly #api: BotApi;
   #intake: Intake | undefined;
   #starting: Promise<void> | undefined;
+  #stopping = new AbortController();
 
   constructor(deps: TelegramAdapterDeps) {
     this.#deps = deps;
@@ -73,18 +74,21 @@ export class TelegramAdapter implements PlatformAdapter {
   }
 
   start(io: AdapterIo): Promise<void> {
-    this.#starting ??= this.#connect(io).catch((error: unknown) => {
-      this.#starting = undefined;
-      this.#intake = undefined;
+    if (this.#starting !== undefined) return this.#starting;
+    const stopping = new AbortController();
+    const starting = this.#connect(io, stopping.signal).catch((error: unknown) => {
+      if (this.#starting === starting) this.#starting = this.#intake = undefined;
       throw connectionError(error);
     });
-    return this.#starting;
+    this.#stopping = stopping;
+    this.#starting = starting;
+    return starting;
   }
 
   async stop(): Promise<void> {
     const intake = this.#intake;
-    this.#intake = undefined;
-    this.#starting = undefined;
+    this.#stopping.abort();
+    this.#starting = this.#intake = undefined;
     await intake?.stop();
     this.#api.close();
   }
@@ -193,9 +197,10 @@ export class TelegramAdapter implements PlatformAdapter {
     };
   }
 
-  async #connect(io: AdapterIo): Promise<void> {
+  async #connect(io: AdapterIo, signal: AbortSignal): Promise<void> {
     const { settings, clock, logger, timings } = this.#deps;
-    const me = await this.#api.call("getMe", {}, { timeoutMs: timings.requestMs });
+    const me = await this.#api.call("getMe", {}, { timeoutMs: timings.requestMs, signal });
+    signal.throwIfAborted();
     const self: Self = { id: String(me.id), username: me.username };
     if (!me.can_read_all_group_messages) logger.warn({ remedy: privacyFinding.remedy }, privacyFinding.message);
     const deps = { api: this.#api, self, io, clock, logger, timings };

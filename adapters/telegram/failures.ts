@@ -3,7 +3,7 @@
  * beginning of its description, which is protocol text; our own decisions are on the codes that come out of here.
  */
 import { TelegramError } from "telegraf";
-import { AdapterError, DeliveryError, type DeliveryCode } from "../../src/domain/errors.js";
+import { AdapterError, DeliveryError, errorText, type DeliveryCode } from "../../src/domain/errors.js";
 import { CallError } from "./api.js";
 
 /** Telegram's answer, when there was one. */
@@ -103,6 +103,8 @@ export function connectionError(error: unknown): AdapterError {
   if (isBadToken(error)) {
     return new AdapterError("adapter.auth", "Telegram refuses the bot token: check telegram.token (TELEGRAM_BOT_TOKEN)", { cause: error });
   }
+  if (!(error instanceof CallError))
+    return new AdapterError("adapter.lost", `Telegram could not be started: ${errorText(error)}`, { cause: error });
   const refusal = refusalOf(error);
   const why = refusal === undefined ? "Telegram does not answer" : `Telegram: ${refusal.code} ${refusal.description}`;
   return new AdapterError("adapter.lost", why, {

@@ -31,9 +31,13 @@ export class Polling implements Intake {
     const { api, timings, clock } = this.#deps;
     // Telegram refuses polls while a webhook is set; what waits there is kept and comes by polling.
     await api.call("deleteWebhook", { drop_pending_updates: false }, { timeoutMs: timings.requestMs, signal: this.#stopping.signal });
+    this.#stopping.signal.throwIfAborted();
     this.#lastAliveAt = clock.now();
     this.#state = "connected";
-    this.#loop = this.#run();
+    this.#loop = this.#run().catch((error: unknown) => {
+      this.#state = "failed";
+      this.#deps.logger.error({ error: errorText(error) }, "the polling loop broke");
+    });
   }
 
   async stop(): Promise<void> {

@@ -45,8 +45,12 @@ export class Webhook implements Intake {
       this.#unmount();
       throw error;
     }
+    this.#stopping.signal.throwIfAborted();
     this.#alive();
-    this.#watch = this.#watchRegistration(url, secret);
+    this.#watch = this.#watchRegistration(url, secret).catch((error: unknown) => {
+      this.#state = "failed";
+      this.#deps.logger.error({ error: errorText(error) }, "the webhook's watch broke");
+    });
   }
 
   /** The registration stays: Telegram keeps what arrives meanwhile and delivers it after the next start. */

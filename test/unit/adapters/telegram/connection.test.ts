@@ -195,6 +195,19 @@ describe("polling", () => {
     expect(polls().filter((call) => call.outcome !== 200).length).toBeLessThanOrEqual(count);
   });
 
+  it("stopping while it starts ends the start, and nothing is polled afterwards", async () => {
+    emulator.fail("getMe", { times: 1, delayMs: 100 });
+    const adapter = make();
+    const starting = adapter.start(io);
+    await adapter.stop();
+
+    await expect(starting).rejects.toMatchObject({ code: "adapter.lost" });
+    expect(adapter.health().state).toBe("stopped");
+    await adapter.start(io);
+    await emulator.waitFor(() => emulator.updates.polled);
+    expect(emulator.calls.filter((call) => call.method === "deleteWebhook")).toHaveLength(1);
+  });
+
   it("a server that cannot be reached ends the start with a retryable error", async () => {
     const adapter = make({ apiRoot: "http://127.0.0.1:9" });
 
