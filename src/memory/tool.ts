@@ -51,7 +51,7 @@ export function createMemoryTool(deps: MemoryToolDeps): Tool | undefined {
   return defineTool<z.infer<typeof input>>({
     name: "memory",
     description: memoryDescription(switches),
-    input: input as z.ZodType<z.infer<typeof input>>,
+    input,
     effect: "once",
     run: (call, context) => runMemory({ ...deps, ownTexts }, failures, call, context),
   });

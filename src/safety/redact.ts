@@ -51,7 +51,7 @@ const shapes: readonly Shape[] = [
     certain: false,
   },
   {
-    match: /\b((?:[a-z][a-z0-9+.-]*):\/\/[^\s:/@"']*:)[^\s/@"']+@/giu,
+    match: /\b((?:[a-z][a-z0-9+.-]{0,20}):\/\/[^\s:/@"']{0,100}:)[^\s/@"']{1,300}@/giu,
     replace: `$1${mark}@`,
     certain: false,
   },
@@ -101,23 +101,33 @@ export function createRedactor({ secrets }: { readonly secrets: readonly string[
 
   function value(input: unknown, depth: number, above: readonly object[]): unknown {
     if (typeof input === "string") return text(input);
-    if (typeof input === "bigint") return input.toString();
-    if (typeof input === "function" || typeof input === "symbol") return `[${typeof input}]`;
-    if (typeof input !== "object" || input === null) return input;
+    if (typeof input !== "object" || input === null) return leaf(input);
     if (above.includes(input)) return "[circular]";
     if (depth >= 8) return "[deep]";
     const inside = [...above, input];
-    if (input instanceof Date) return Number.isNaN(input.getTime()) ? "Invalid Date" : input.toISOString();
-    if (input instanceof URL) return text(input.href);
-    if (ArrayBuffer.isView(input) || input instanceof ArrayBuffer) return `[${input.byteLength} bytes]`;
-    if (Array.isArray(input)) return input.map((item) => value(item, depth + 1, inside));
-    if (input instanceof Map) return [...input].map((pair) => value(pair, depth + 1, inside));
-    if (input instanceof Set) return [...input].map((item) => value(item, depth + 1, inside));
+    const each = (items: Iterable<unknown>): unknown[] => [...items].map((item) => value(item, depth + 1, inside));
+    if (Array.isArray(input) || input instanceof Map || input instanceof Set) return each(input);
+    const plain = asText(input);
+    if (plain !== undefined) return text(plain);
     const fields = input instanceof Error ? errorFields(input) : fieldsOf(input);
-    return Object.fromEntries(fields.map(([name, field]) => [text(name), hides(name, field) ? mark : value(field, depth + 1, inside)]));
+    return Object.fromEntries(
+      fields.map(([name, field]) => [name.length > 20 ? text(name) : name, hides(name, field) ? mark : value(field, depth + 1, inside)]),
+    );
   }
 
   return { text, value: (input) => value(input, 0, []) };
+}
+
+function leaf(input: unknown): unknown {
+  if (typeof input === "bigint") return input.toString();
+  return typeof input === "function" || typeof input === "symbol" ? `[${typeof input}]` : input;
+}
+
+/** Objects that are one value in a log line. */
+function asText(input: object): string | undefined {
+  if (input instanceof Date) return Number.isNaN(input.getTime()) ? "Invalid Date" : input.toISOString();
+  if (input instanceof URL) return input.href;
+  return ArrayBuffer.isView(input) || input instanceof ArrayBuffer ? `[${input.byteLength} bytes]` : undefined;
 }
 
 function hides(name: string, field: unknown): boolean {
