@@ -29,23 +29,43 @@ export interface Checkpointer {
 const dueAfterCommits = 200;
 const dueAfterMs = 1000;
 
-/** CommonJS, because evaluated code is. While cutting the log it may hold the writers for 250 ms; they wait asynchronously. */
+/**
+ * CommonJS, because evaluated code is. A reader that is always there keeps the log from being cut: each new snapshot lies on frames not
+ * copied yet. So the cut holds the writers (at most 100 ms, three times; they wait asynchronously) until readers have moved to the end.
+ */
 const threadCode = `
 const { parentPort, workerData } = require("node:worker_threads");
 const { statSync } = require("node:fs");
 const Driver = require(workerData.driver);
-const db = new Driver(workerData.file, { timeout: 0, fileMustExist: true });
-db.pragma("synchronous = FULL");
+const open = (timeout) => new Driver(workerData.file, { timeout, fileMustExist: true });
+const db = open(0);
 const size = () => statSync(workerData.file + "-wal", { throwIfNoEntry: false })?.size ?? 0;
-function checkpoint(above) {
-  db.pragma("wal_checkpoint(PASSIVE)");
-  if (size() <= above) return;
-  db.pragma("busy_timeout = 250");
-  try { db.pragma("wal_checkpoint(TRUNCATE)"); } finally { db.pragma("busy_timeout = 0"); }
+const sleep = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+function copy() {
+  const [state] = db.pragma("wal_checkpoint(PASSIVE)");
+  return state.log === state.checkpointed;
+}
+function cut() {
+  const holder = open(100);
+  try {
+    for (let round = 0; round < 3 && size() > workerData.above; round += 1) {
+      holder.exec("begin immediate");
+      for (let waited = 0; !copy() && waited < 100; waited += 2) sleep(2);
+      holder.exec("commit");
+      db.pragma("busy_timeout = 50");
+      db.pragma("wal_checkpoint(TRUNCATE)");
+      db.pragma("busy_timeout = 0");
+    }
+  } finally {
+    holder.close();
+  }
 }
 parentPort.on("message", (request) => {
   let error;
-  try { checkpoint(workerData.above); } catch (thrown) {
+  try {
+    copy();
+    if (size() > workerData.above) cut();
+  } catch (thrown) {
     if (!String(thrown.code).startsWith("SQLITE_BUSY")) error = String(thrown.code ?? thrown);
   }
   const bytes = size();
