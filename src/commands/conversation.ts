@@ -5,7 +5,7 @@ import type { SessionBook } from "../gateway/sessions.js";
 import { withoutReply } from "../gateway/routes.js";
 import type { Clock } from "../ports/runtime.js";
 import type { Inbox, Outbox, Sessions, Turns } from "../ports/stores.js";
-import { text, type TextKey } from "../words/catalogue.js";
+import { text } from "../words/catalogue.js";
 
 export interface ConversationDeps {
   readonly lanes: Lanes;
@@ -41,7 +41,7 @@ function help(deps: ConversationDeps, context: CommandContext): CommandReply {
     .runner()
     .list(context.speaker.role)
     .filter((command) => !(context.inGroup && command.where === "dm"))
-    .map((command) => `- \`${context.form(command.name)}\`: ${text(context.language, command.help as TextKey & `help.${string}`)}`);
+    .map((command) => `- \`${context.form(command.name)}\`: ${text(context.language, command.help)}`);
   return { markdown: [text(context.language, "help.title"), "", ...lines].join("\n") };
 }
 

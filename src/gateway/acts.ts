@@ -46,24 +46,31 @@ export class ActJoiner {
   /** Passes the act on at once, or keeps it until its other parts are there. */
   add(act: Act): void {
     const who = `${act.place.key}|${act.speaker.accountId}`;
-    const held = this.#held.get(who);
     const partial = act.messages.at(-1)?.partial;
-    // The rest of a cut text is an ordinary message; anything else ends what was collected.
-    const belongs = held !== undefined && (partial?.group === held.group || (held.group === "long-text" && partial === undefined));
-    if (held !== undefined && !belongs) this.#flush(who);
-    if (partial === undefined && !belongs) {
+    const held = this.#continued(who, partial?.group);
+    if (held === undefined && partial === undefined) {
       this.#release(act);
       return;
     }
-    const group = partial?.group ?? held?.group ?? "";
-    const acts = belongs && held !== undefined ? [...held.acts, act] : [act];
+    const acts = [...(held?.acts ?? []), act];
     held?.cancel();
-    if (partial === undefined || act.receivedAt - (acts[0]?.receivedAt ?? 0) > maxHoldMs) {
+    const group = partial?.group ?? held?.group ?? "";
+    // The end of a cut text is an ordinary message: it is the last part.
+    if (partial === undefined || spanOf(acts) > maxHoldMs) {
       this.#held.delete(who);
       this.#release(merge(acts, group));
       return;
     }
     this.#held.set(who, { acts, group, cancel: this.#clock.after(partial.idleMs, () => this.#flush(who)) });
+  }
+
+  /** What was collected so far, when a message with this group belongs to it; otherwise that goes on as it is. */
+  #continued(who: string, group: string | undefined): Held | undefined {
+    const held = this.#held.get(who);
+    if (held === undefined) return undefined;
+    if (group === held.group || (held.group === "long-text" && group === undefined)) return held;
+    this.#flush(who);
+    return undefined;
   }
 
   /** Everything that is waiting goes on now. */
@@ -113,6 +120,10 @@ function merge(acts: readonly Act[], group: string): Act {
     .join(separator);
   const { partial: _partial, ...base } = ordered[0] ?? first;
   return { ...all, messages: [{ ...base, text, attachments: ordered.flatMap((message) => message.attachments) }] };
+}
+
+function spanOf(acts: readonly Act[]): number {
+  return (acts.at(-1)?.receivedAt ?? 0) - (acts[0]?.receivedAt ?? 0);
 }
 
 function byMessageId(a: InboundMessage, b: InboundMessage): number {

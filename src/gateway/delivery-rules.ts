@@ -26,43 +26,53 @@ const maxBackoffMs = 300_000;
 const safeResendMs = 120_000;
 
 export function decideOutcome(situation: Situation): NextStep {
-  const { row, current, error, now } = situation;
+  const { current, error } = situation;
   if (current.do !== "send") return end({ state: "refused", error: errorText(error) });
   if (!(error instanceof GatewayError)) return end({ state: "unknown", error: errorText(error) });
-  const retry = (after: number): NextStep => end({ state: "waiting", nextAt: now + after, error: error.message, route: current.route });
+  const refused = end({ state: "refused", error: error.message });
   switch (error.code) {
     case "delivery.not-sent":
-      return retry(error.retryAfterMs ?? backoff(row.attempts));
     case "delivery.rate-limited":
-      return retry(error.retryAfterMs ?? backoff(row.attempts));
+      return repeat(situation, current, error);
     case "delivery.unknown":
-      // Edits may always be repeated.
-      if (current.takesOver !== undefined) return retry(backoff(row.attempts));
-      if (situation.resend === "safe" && now - row.createdAt < safeResendMs) return retry(backoff(row.attempts));
-      return situation.resend === "blind" ? end({ state: "unknown", error: error.message }) : { do: "look-up" };
+      return ambiguous(situation, current, error);
     case "delivery.markup-refused":
-      return current.plain ? end({ state: "refused", error: error.message }) : { ...current, plain: true };
+      return current.plain ? refused : { ...current, plain: true };
     case "delivery.reply-gone":
-      return current.route.replyTo === undefined
-        ? end({ state: "refused", error: error.message })
-        : { ...current, route: without(current.route, "replyTo") };
+      return current.route.replyTo === undefined ? refused : { ...current, route: without(current.route, "replyTo") };
     case "delivery.thread-gone":
-      return current.route.threadId === undefined
-        ? end({ state: "refused", error: error.message })
-        : { ...current, route: without(current.route, "threadId") };
+      return current.route.threadId === undefined ? refused : { ...current, route: without(current.route, "threadId") };
     case "delivery.chat-migrated":
-      return error instanceof DeliveryError && error.newChatId !== undefined && error.newChatId !== current.route.chatId
-        ? { ...current, route: { ...without(current.route, "replyTo"), chatId: error.newChatId }, takesOver: undefined }
-        : end({ state: "refused", error: error.message });
+      return migrated(current, error) ?? refused;
     case "delivery.refused":
-    case "delivery.chat-gone":
       // A preview that cannot be edited any more is replaced by a new message.
-      return current.takesOver !== undefined && error.code === "delivery.refused"
-        ? { ...current, takesOver: undefined }
-        : end({ state: "refused", error: error.message });
+      return current.takesOver === undefined ? refused : { ...current, takesOver: undefined };
+    case "delivery.chat-gone":
+      return refused;
     default:
       return end({ state: "unknown", error: error.message });
   }
+}
+
+type Sending = Extract<NextStep, { do: "send" }>;
+
+function repeat({ row, now }: Situation, current: Sending, error: GatewayError): NextStep {
+  const wait = error.retryAfterMs ?? backoff(row.attempts);
+  return end({ state: "waiting", nextAt: now + wait, error: error.message, route: current.route });
+}
+
+/** Repeated only where a repeat cannot double anything; otherwise looked up where the platform can tell. */
+function ambiguous(situation: Situation, current: Sending, error: GatewayError): NextStep {
+  const { row, now, resend } = situation;
+  const harmless = current.takesOver !== undefined || (resend === "safe" && now - row.createdAt < safeResendMs);
+  if (harmless) return repeat(situation, current, error);
+  return resend === "blind" ? end({ state: "unknown", error: error.message }) : { do: "look-up" };
+}
+
+function migrated(current: Sending, error: GatewayError): NextStep | undefined {
+  const chatId = error instanceof DeliveryError ? error.newChatId : undefined;
+  if (chatId === undefined || chatId === current.route.chatId) return undefined;
+  return { ...current, route: { ...without(current.route, "replyTo"), chatId }, takesOver: undefined };
 }
 
 /** 1, 2, 4 … seconds, at most five minutes. `attempts` counts the one that just failed. */

@@ -34,28 +34,30 @@ export class Gate {
 
   /** Decides about one event. `account` and `chat` are the stored rows of its account and chat. */
   decide(event: InboundEvent, account: Account, chat: ChatRow): Verdict {
-    const { rules } = this.#deps;
     const key = accountKey(event.platform, event.account.id);
-    if (event.account.isBot) {
-      const literal = event.kind === "message" && event.literalMention === true;
-      if (!rules.bots.has(key) || !literal) return silent("another bot");
-      if (!isGroup(event.chat.kind) || this.chatAdmitted(event, chat)) return admit(account, "guest");
-      return silent("another bot in a group that is not admitted");
-    }
+    if (event.account.isBot) return this.#bot(event, key, account, chat);
     const role = this.#role(key, account, event.account.foreignTeam === true);
-    if (!isGroup(event.chat.kind)) {
-      if (role !== undefined && role !== "guest") return admit(account, role);
-      if (rules.mode !== "pairing") return silent("not on the list");
-      return event.account.foreignTeam === true ? silent("another workspace") : { admit: false, offer: "pair", reason: "not paired" };
-    }
+    return isGroup(event.chat.kind) ? this.#group(event, account, chat, role) : this.#direct(event, account, role);
+  }
+
+  #direct(event: InboundEvent, account: Account, role: Role | undefined): Verdict {
+    if (role !== undefined && role !== "guest") return admit(account, role);
+    if (this.mode !== "pairing") return silent("not on the list");
+    return event.account.foreignTeam === true ? silent("another workspace") : { admit: false, offer: "pair", reason: "not paired" };
+  }
+
+  #group(event: InboundEvent, account: Account, chat: ChatRow, role: Role | undefined): Verdict {
     // An operator is answered anywhere; that admits nobody else.
-    if (role === "operator") return admit(account, role);
-    if (!this.chatAdmitted(event, chat)) {
-      return rules.mode === "pairing"
-        ? { admit: false, offer: "pair-chat", reason: "group not admitted" }
-        : silent("group not on the list");
-    }
-    return admit(account, role ?? "guest");
+    if (role === "operator" || this.chatAdmitted(event, chat)) return admit(account, role ?? "guest");
+    return this.mode === "pairing" ? { admit: false, offer: "pair-chat", reason: "group not admitted" } : silent("group not on the list");
+  }
+
+  /** A listed bot that names this one literally acts as a guest; no other bot is answered. */
+  #bot(event: InboundEvent, key: string, account: Account, chat: ChatRow): Verdict {
+    const literal = event.kind === "message" && event.literalMention === true;
+    if (!this.knowsBot(key) || !literal) return silent("another bot");
+    if (isGroup(event.chat.kind) && !this.chatAdmitted(event, chat)) return silent("another bot in a group that is not admitted");
+    return admit(account, "guest");
   }
 
   get mode(): AccessRules["mode"] {

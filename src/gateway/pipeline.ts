@@ -137,8 +137,7 @@ export class Pipeline {
     }
     const { speaker } = verdict;
     if (chat.unreachable !== undefined) await access.markChat(event.platform, event.chat.id, undefined);
-    if (event.account.isBot && !this.#hop(event)) return this.#settle(row, "bot", { reason: "too many turns in a row between bots" });
-    if (!event.account.isBot) this.#hops.delete(hopKey(event));
+    if (!this.#hop(event)) return this.#settle(row, "bot", { reason: "too many turns in a row between bots" });
     if (event.command !== undefined) return this.#command(row, event, speaker, place, language);
     if (this.#deps.clock.now() - event.at > tooOldMs) return this.#tooOld(row, event, language);
     if (!(await this.#writable(event))) return this.#settle(row, "refused", { reason: "nobody can write there now" });
@@ -251,8 +250,13 @@ export class Pipeline {
     return (await this.#deps.turns.countSince({ personId: speaker.personId }, since)) >= this.#deps.perPersonPer10Min;
   }
 
+  /** False when other bots have caused too many turns in a row here; a person's word starts the count anew. */
   #hop(event: InboundMessage): boolean {
     const key = hopKey(event);
+    if (!event.account.isBot) {
+      this.#hops.delete(key);
+      return true;
+    }
     const hops = (this.#hops.get(key) ?? 0) + 1;
     this.#hops.set(key, hops);
     if (this.#hops.size > maxRemembered) this.#hops.clear();

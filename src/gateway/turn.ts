@@ -6,8 +6,8 @@ import type { AgentResult } from "../agent/agent.js";
 import { GatewayError, errorText } from "../domain/errors.js";
 import { isGroup } from "../domain/identity.js";
 import type { Route } from "../domain/message.js";
-import { noUsage, type Entry, type UserEntry } from "../domain/transcript.js";
-import type { NewOutbox, Session, StoredEntry, TurnRow } from "../ports/stores.js";
+import { noUsage, type UserEntry } from "../domain/transcript.js";
+import type { NewOutbox, Session, StoredEntry, TurnCommit, TurnRow } from "../ports/stores.js";
 import { commandText, languageOf, text, type Language } from "../words/catalogue.js";
 import type { Channel } from "./channels.js";
 import { compose, type Composed } from "./compose.js";
@@ -18,7 +18,7 @@ import { startSignOfLife } from "./sign-of-life.js";
 import { concat } from "./acts.js";
 import { askAgent } from "./turn-ask.js";
 import type { TurnRunnerDeps } from "./turn-deps.js";
-import { endingOf } from "./turn-ending.js";
+import { endingOf, type Ending } from "./turn-ending.js";
 
 interface TurnEnd {
   readonly running: RunningTurn;
@@ -158,49 +158,40 @@ export class TurnRunner {
     });
   }
 
-  async #end({ running, turn, session, channel, preview, result, reason, saved }: TurnEnd): Promise<void> {
-    const { turns, clock, outbox } = this.#deps;
+  async #end(end: TurnEnd): Promise<void> {
+    const { turns, clock } = this.#deps;
+    const { turn, channel, preview, result } = end;
     const language = languageOf(this.#deps.language, [turn.said]);
-    const form = channel.adapter.capabilities.commandForm;
-    const takesOver = preview === undefined ? (turn.preview?.state === "shown" ? turn.preview.ref : undefined) : await preview.settle();
+    const leftBehind = turn.preview?.state === "shown" ? turn.preview.ref : undefined;
+    const takesOver = preview === undefined ? leftBehind : await preview.settle();
     const ending = endingOf({
       result,
       journal: result === undefined ? await turns.journal(turn.id) : [],
-      abort: reason,
+      abort: end.reason,
       shown: takesOver === undefined ? undefined : (preview?.text ?? ""),
       language,
-      newCommand: commandText(form, "new"),
+      newCommand: commandText(channel.adapter.capabilities.commandForm, "new"),
     });
-    const entries: readonly Entry[] = [turn.user, ...ending.entries];
-    const { platform, chatId, threadId } = turn.route;
-    const missed = ending.reply !== "" && (await outbox.hasUnknown(platform, chatId, threadId));
-    const reply = missed
-      ? `${text(language, "delivery.maybe-lost", { again: commandText(form, "again") })}\n\n${ending.reply}`
-      : ending.reply;
+    const reply = await this.#withMissed(turn, channel, ending.reply, language);
+    const outbox = [...replyRows(end, reply.text, takesOver), ...noticeRows(channel, turn, language, end.saved)];
     await turns.commit(
-      {
-        turnId: turn.id,
-        claim: turn.claim,
-        outcome: ending.outcome,
-        ...(ending.reason === undefined ? {} : { reason: ending.reason }),
-        entries,
-        outbox: [...replyRows(channel, turn, session, reply, takesOver), ...noticeRows(channel, turn, language, saved)],
-        inbox: running.act.inboxIds.map((id, index) => ({
-          id,
-          disposition:
-            ending.outcome === "answered" ? (index === 0 ? "answered" : "joined") : ending.outcome === "failed" ? "failed" : "stopped",
-          ...(ending.reason === undefined ? {} : { reason: ending.reason }),
-        })),
-        usage: result?.usage ?? noUsage,
-        model: session.frozen?.model ?? "",
-        iterations: result?.iterations ?? 0,
-        counts: { memoryTurns: ending.outcome === "answered" ? 1 : 0, skillIterations: result?.toolIterations ?? 0 },
-        decide: this.#deps.decide(session, turn),
-        ...(missed ? { notesUnknown: true } : {}),
-      },
+      { ...commitOf(end, ending), outbox, decide: this.#deps.decide(end.session, turn), notesUnknown: reply.notes },
       clock.now(),
     );
     this.#deps.committed();
+  }
+
+  /** An earlier part that may not have arrived is named at the beginning of the next thing that is sent. */
+  async #withMissed(
+    turn: TurnRow,
+    channel: Channel,
+    reply: string,
+    language: Language,
+  ): Promise<{ readonly text: string; readonly notes: boolean }> {
+    const { platform, chatId, threadId } = turn.route;
+    if (reply === "" || !(await this.#deps.outbox.hasUnknown(platform, chatId, threadId))) return { text: reply, notes: false };
+    const again = commandText(channel.adapter.capabilities.commandForm, "again");
+    return { text: `${text(language, "delivery.maybe-lost", { again })}\n\n${reply}`, notes: true };
   }
 
   /** The store refused the turn itself (disk full, locked for long): the person is told if anything can be written at all. */
@@ -232,7 +223,7 @@ function noticeRows(channel: Channel, turn: TurnRow, language: Language, saved: 
 }
 
 /** The reply as outbox rows: the first part takes the preview over, only it is a reply to the message. */
-function replyRows(channel: Channel, turn: TurnRow, session: Session, reply: string, takesOver: NewOutbox["takesOver"]): NewOutbox[] {
+function replyRows({ channel, turn, session }: TurnEnd, reply: string, takesOver: NewOutbox["takesOver"]): NewOutbox[] {
   const parts = channel.adapter.render(reply);
   const { replyTo: _replyTo, ...rest } = turn.route;
   return parts.map((part, index) => ({
@@ -243,4 +234,23 @@ function replyRows(channel: Channel, turn: TurnRow, session: Session, reply: str
     sessionId: session.id,
     ...(index === 0 && takesOver !== undefined ? { takesOver } : {}),
   }));
+}
+
+function commitOf(end: TurnEnd, ending: Ending): Omit<TurnCommit, "outbox" | "decide"> {
+  const { turn, session, result } = end;
+  const reason = ending.reason === undefined ? {} : { reason: ending.reason };
+  const answered = ending.outcome === "answered";
+  const rest = answered ? "joined" : ending.outcome === "failed" ? "failed" : "stopped";
+  return {
+    turnId: turn.id,
+    claim: turn.claim,
+    outcome: ending.outcome,
+    ...reason,
+    entries: [turn.user, ...ending.entries],
+    inbox: end.running.act.inboxIds.map((id, index) => ({ id, disposition: answered && index === 0 ? "answered" : rest, ...reason })),
+    usage: result?.usage ?? noUsage,
+    model: session.frozen?.model ?? "",
+    iterations: result?.iterations ?? 0,
+    counts: { memoryTurns: answered ? 1 : 0, skillIterations: result?.toolIterations ?? 0 },
+  };
 }
