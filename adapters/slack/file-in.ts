@@ -46,8 +46,7 @@ async function opened(response: Response, attachment: Attachment, maxBytes: numb
   const announced = response.headers.get("content-length");
   const size = announced === null ? undefined : Number(announced);
   const declaredHtml = /^(text\/html|application\/xhtml\+xml)$/.test(attachment.mimeType ?? "");
-  const isTheFile = declaredHtml && (isAttachment(response) || (size !== undefined && size === attachment.size));
-  if (mimeType === "text/html" && !isTheFile) throw await discard(response, wrongType());
+  if (mimeType === "text/html" && !(declaredHtml && isTheFile(response, size, attachment.size))) throw await discard(response, wrongType());
   if (size !== undefined && size > maxBytes) throw await discard(response, tooLarge(maxBytes));
   if (response.body === null) throw new AdapterError("download.failed", "the answer has no body");
   const chunks: Reader = response.body.getReader();
@@ -134,8 +133,9 @@ function isFileHost(address: string, fileHost: string): boolean {
   return url.host === fileHost.toLowerCase() && url.username === "" && (url.protocol === "https:" || (url.protocol === "http:" && local));
 }
 
-function isAttachment(response: Response): boolean {
-  return response.headers.get("content-disposition")?.startsWith("attachment") === true;
+/** Tells a page that somebody uploaded from the login page: it has the size that was said, or is sent as an attachment. */
+function isTheFile(response: Response, size: number | undefined, said: number | undefined): boolean {
+  return response.headers.get("content-disposition")?.startsWith("attachment") === true || (size !== undefined && size === said);
 }
 
 function looksLikeHtml(bytes: Uint8Array): boolean {

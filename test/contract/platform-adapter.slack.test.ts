@@ -9,14 +9,14 @@ import { describePlatformAdapter } from "./platform-adapter.contract.js";
 import type { Act, Fault, Placed, PlaceName, PlatformDriver, Shown } from "./platform-adapter.descriptor.js";
 
 const timing: Timing = {
-  callMs: 500,
+  callMs: 1_000,
   namesMs: 300,
-  helloMs: 2_000,
-  pongMs: 300,
-  aliveMs: 1_000,
+  helloMs: 3_000,
+  pongMs: 600,
+  aliveMs: 1_500,
   reconnectMs: { first: 20, longest: 200 },
   closeMs: 200,
-  downloadIdleMs: 1_000,
+  downloadIdleMs: 2_000,
 };
 
 const channels: Record<PlaceName, string> = { dm: "D0AMY", group: "C0GENERAL", thread: "C0GENERAL" };

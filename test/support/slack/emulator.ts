@@ -367,10 +367,13 @@ export class SlackEmulator {
       ...spoken.more,
     };
     const deliveries: Delivery[] = [];
-    const mentioned = spoken.text.includes(`<@${this.workspace.botUser.id}>`) && channel.kind !== "im" && spoken.subtype === undefined;
+    const mentioned =
+      spoken.text.includes(`<@${this.workspace.botUser.id}>`) &&
+      channel.kind !== "im" &&
+      (spoken.subtype === undefined || spoken.subtype === "file_share");
     if (spoken.only !== "app_mention") deliveries.push(this.event({ ...base, channel_type: channel.kind }));
     if (mentioned && spoken.only !== "message") {
-      const { parent_user_id: _parent, subtype: _subtype, ...mention } = base as Record<string, unknown>;
+      const { subtype: _subtype, ...mention } = base as Record<string, unknown>;
       const send = (): void => void deliveries.push(this.event({ ...mention, type: "app_mention" }));
       if (spoken.mentionGapMs === undefined) send();
       else setTimeout(send, spoken.mentionGapMs);

@@ -7,14 +7,14 @@ import type { CollectedLog } from "../runtime.js";
 import { SlackEmulator, type EmulatorOptions } from "./emulator.js";
 
 export const quickTiming: Timing = {
-  callMs: 500,
+  callMs: 1_500,
   namesMs: 300,
-  helloMs: 1_500,
-  pongMs: 600,
-  aliveMs: 2_000,
+  helloMs: 3_000,
+  pongMs: 3_000,
+  aliveMs: 5_000,
   reconnectMs: { first: 20, longest: 200 },
   closeMs: 200,
-  downloadIdleMs: 500,
+  downloadIdleMs: 2_000,
 };
 
 export interface SlackRig {

@@ -7,7 +7,7 @@ import { slackRig, type SlackRig } from "../../../support/slack/rig.js";
 let rig: SlackRig;
 let url: string;
 beforeEach(async () => {
-  rig = await slackRig({ redeliverMs: 500, settings: { mode: "http", appToken: undefined } });
+  rig = await slackRig({ redeliverMs: 3_000, settings: { mode: "http", appToken: undefined } });
   await rig.adapter.start(rig.io);
   url = `${rig.io.url()}/slack/events`;
   rig.slack.useHttp(url);

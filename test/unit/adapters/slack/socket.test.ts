@@ -32,6 +32,18 @@ describe("acknowledging", () => {
     expect(new Set(slack.acks().map((ack) => ack.id)).size).toBe(2);
   });
 
+  it("IN-08: a mention with a file has the file in both its events", async () => {
+    const { slack, io } = await started();
+    const files = [slack.addFile("a.png", "image/png", Buffer.from("x"))];
+
+    slack.say({ channel: "C0GENERAL", user: "U0AMY", text: "<@U0BOT> see file", subtype: "file_share", files });
+    await slack.waitFor(() => slack.acks().length === 2, "both events acknowledged");
+
+    const [first, second] = io.messages();
+    expect(first).toMatchObject({ text: "see file", addressed: "mention", attachments: [{ name: "a.png" }] });
+    expect(second).toEqual(first);
+  });
+
   it("DL-12: acknowledges as soon as the event is stored, within a second, and not before", async () => {
     const { slack, io } = await started({ redeliverMs: 3_000 });
     const release = io.hold();
@@ -124,7 +136,7 @@ describe("the connection", () => {
     slack.source.disconnectMessage(reason);
     slack.say({ channel: "D0AMY", user: "U0AMY", text: "meanwhile" });
     await io.waitFor((event) => event.kind === "message" && event.text === "meanwhile");
-    await slack.waitFor(() => slack.source.sockets.size === 1 && slack.source.connections === 2, "one new connection");
+    await slack.waitFor(() => slack.source.sockets.size === 1 && slack.source.connections >= 2, "one new connection");
     await until(() => adapter.health().state === "connected", "connected");
 
     expect(io.failures).toEqual([]);
@@ -164,7 +176,7 @@ describe("the connection", () => {
   });
 
   it("pongs count as signs of life", async () => {
-    const { adapter } = await started({ timing: { pongMs: 150 } });
+    const { adapter } = await started({ timing: { pongMs: 300 } });
     const before = adapter.health().lastAliveAt ?? 0;
 
     await until(() => (adapter.health().lastAliveAt ?? 0) > before + 100, "a later sign of life");
