@@ -141,7 +141,12 @@ export class DiscordAdapter implements PlatformAdapter {
     if (live?.self === undefined) throw notConnected();
     const menu = commands.slice(0, mostCommands).map(({ name, description }) => {
       const short = [...description].slice(0, descriptionLength).join("") || name;
-      return { name, description: short, type: 1, options: [{ type: 3, name: argumentOption, description: "What the command is about", required: false }] };
+      return {
+        name,
+        description: short,
+        type: 1,
+        options: [{ type: 3, name: argumentOption, description: "What the command is about", required: false }],
+      };
     });
     try {
       await live.api.setCommands(live.self.applicationId, menu);
@@ -194,7 +199,8 @@ export class DiscordAdapter implements PlatformAdapter {
 }
 
 /** Builds the adapter with Discord's real timings. */
-export const createDiscordAdapter: AdapterFactory<DiscordSettings> = (settings, deps) => new DiscordAdapter({ settings, deps, timings: standardTimings });
+export const createDiscordAdapter: AdapterFactory<DiscordSettings> = (settings, deps) =>
+  new DiscordAdapter({ settings, deps, timings: standardTimings });
 
 function notConnected(): DeliveryError {
   return new DeliveryError("delivery.not-sent", "Discord is not connected", { cause: new AdapterError("adapter.lost", "not connected") });

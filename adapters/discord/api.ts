@@ -24,7 +24,9 @@ export class Api {
   }
 
   async createMessage(channelId: string, message: MessageBody, signal: AbortSignal): Promise<string> {
-    return idOf(await this.#rest.post(this.sdk.Routes.channelMessages(channelId), { body: message.body, files: [...message.files], signal }));
+    return idOf(
+      await this.#rest.post(this.sdk.Routes.channelMessages(channelId), { body: message.body, files: [...message.files], signal }),
+    );
   }
 
   async editMessage(channelId: string, messageId: string, message: MessageBody, signal: AbortSignal): Promise<void> {
@@ -40,7 +42,11 @@ export class Api {
   }
 
   /** At most 100, newest first, as Discord gives them. */
-  async messages(channelId: string, range: { readonly before?: string; readonly after?: string; readonly limit: number }, signal?: AbortSignal): Promise<Fields[]> {
+  async messages(
+    channelId: string,
+    range: { readonly before?: string; readonly after?: string; readonly limit: number },
+    signal?: AbortSignal,
+  ): Promise<Fields[]> {
     const query = new URLSearchParams({ limit: String(Math.min(100, Math.max(1, range.limit))) });
     if (range.before !== undefined) query.set("before", range.before);
     if (range.after !== undefined) query.set("after", range.after);
@@ -72,7 +78,9 @@ export class Api {
   }
 
   /** Who added bots to the server lately, newest first. */
-  async botAdditions(guildId: string): Promise<{ readonly botId: string | undefined; readonly by: string | undefined; readonly user: Fields }[]> {
+  async botAdditions(
+    guildId: string,
+  ): Promise<{ readonly botId: string | undefined; readonly by: string | undefined; readonly user: Fields }[]> {
     const query = new URLSearchParams({ action_type: "28", limit: "10" });
     const log = objectOf(await this.#rest.get(this.sdk.Routes.guildAuditLog(guildId), { query }));
     const entries = Array.isArray(log["audit_log_entries"]) ? log["audit_log_entries"].map((entry) => asFields(entry) ?? {}) : [];
@@ -93,7 +101,14 @@ export class Api {
   }
 
   async editOriginal(ref: InteractionRef, message: MessageBody, signal: AbortSignal): Promise<string> {
-    return idOf(await this.#rest.patch(this.sdk.Routes.webhookMessage(ref.applicationId, ref.token), { body: message.body, files: [...message.files], auth: false, signal }));
+    return idOf(
+      await this.#rest.patch(this.sdk.Routes.webhookMessage(ref.applicationId, ref.token), {
+        body: message.body,
+        files: [...message.files],
+        auth: false,
+        signal,
+      }),
+    );
   }
 
   /** Any message of the interaction: the deferred answer or a follow-up. */
@@ -104,7 +119,14 @@ export class Api {
 
   async followUp(ref: InteractionRef, message: MessageBody, signal?: AbortSignal): Promise<string> {
     const route = this.sdk.Routes.webhook(ref.applicationId, ref.token);
-    return idOf(await this.#rest.post(route, { body: message.body, files: [...message.files], auth: false, ...(signal === undefined ? {} : { signal }) }));
+    return idOf(
+      await this.#rest.post(route, {
+        body: message.body,
+        files: [...message.files],
+        auth: false,
+        ...(signal === undefined ? {} : { signal }),
+      }),
+    );
   }
 }
 

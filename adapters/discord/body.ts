@@ -17,7 +17,11 @@ export function messageBody(message: OutboundMessage): MessageBody {
   const base = { allowed_mentions: { parse: [] } };
   if (message.kind === "file") {
     return {
-      body: { ...base, ...(message.caption === undefined || message.caption === "" ? {} : { content: message.caption }), attachments: [{ id: 0, filename: message.name }] },
+      body: {
+        ...base,
+        ...(message.caption === undefined || message.caption === "" ? {} : { content: message.caption }),
+        attachments: [{ id: 0, filename: message.name }],
+      },
       files: [{ name: message.name, data: message.content, contentType: message.mimeType }],
     };
   }

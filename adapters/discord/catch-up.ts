@@ -96,7 +96,9 @@ async function readChat(deps: CatchUpDeps, chatId: string, lastId: string, signa
 async function readPage(deps: CatchUpDeps, chatId: string, after: string, signal: AbortSignal): Promise<Fields[]> {
   const read = async (): Promise<Fields[]> => {
     const messages = await deps.api.messages(chatId, { after, limit: pageSize }, signal);
-    return messages.filter((message) => isSnowflake(textOf(message, "id") ?? "")).sort((a, b) => compareIds(textOf(a, "id") ?? "0", textOf(b, "id") ?? "0"));
+    return messages
+      .filter((message) => isSnowflake(textOf(message, "id") ?? ""))
+      .sort((a, b) => compareIds(textOf(a, "id") ?? "0", textOf(b, "id") ?? "0"));
   };
   try {
     return await read();

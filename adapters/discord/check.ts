@@ -21,7 +21,10 @@ export async function checkDiscord(sdk: Sdk, rest: REST): Promise<Finding[]> {
     return [
       { level: "ok", subject: "discord token", message: `logged in as ${name} (${textOf(self, "id") ?? "?"})` },
       contentIntent(numberOf(application, "flags") ?? 0),
-      ...loginsLeft(numberOf(fieldsOf(gateway, "session_start_limit"), "remaining"), numberOf(fieldsOf(gateway, "session_start_limit"), "reset_after")),
+      ...loginsLeft(
+        numberOf(fieldsOf(gateway, "session_start_limit"), "remaining"),
+        numberOf(fieldsOf(gateway, "session_start_limit"), "reset_after"),
+      ),
     ];
   } catch (error) {
     return [failed(sdk, error)];

@@ -21,6 +21,8 @@ interface Answering {
   owner: string | undefined;
   /** Follow-ups whose outcome is not known. */
   readonly doubtful: Set<string>;
+  /** Messages that belong to a delivery: equal parts must not be taken for each other. */
+  readonly claimed: Set<string>;
   /** False after a restart: what was sent before is not known. */
   readonly known: boolean;
 }
@@ -43,24 +45,43 @@ export class CommandReplies {
 
   /** Notes that this process deferred the answer, so that nothing can have been sent to it yet. */
   deferred(ref: InteractionRef): void {
-    this.#remember(ref.token, { owner: undefined, doubtful: new Set(), known: true });
+    this.#remember(ref.token, true);
   }
 
   /** Sends one part. Undefined: the token can no longer be used, nothing was sent. Throws as the library does. */
-  async send(ref: InteractionRef, channelId: string, message: MessageBody, deliveryId: string, signal: AbortSignal): Promise<string | undefined> {
+  async send(
+    ref: InteractionRef,
+    channelId: string,
+    message: MessageBody,
+    deliveryId: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     if (!this.isUsable(ref)) return undefined;
-    const state = this.#answering.get(ref.token) ?? this.#remember(ref.token, { owner: undefined, doubtful: new Set(), known: false });
+    const state = this.#answering.get(ref.token) ?? this.#remember(ref.token, false);
     try {
-      if (state.owner === undefined && !state.known) {
-        const earlier = await this.#recover(ref, channelId, state, message, signal);
-        if (earlier !== undefined) return earlier;
-      }
-      if (state.owner === undefined || state.owner === deliveryId) return await this.#fillIn(ref, state, message, deliveryId, signal);
-      return await this.#followUp(ref, channelId, state, message, deliveryId, signal);
+      const id = await this.#send(ref, channelId, state, message, deliveryId, signal);
+      state.claimed.add(id);
+      return id;
     } catch (error) {
       if (isInteractionGone(this.#api.sdk, error)) return undefined;
       throw error;
     }
+  }
+
+  async #send(
+    ref: InteractionRef,
+    channelId: string,
+    state: Answering,
+    message: MessageBody,
+    deliveryId: string,
+    signal: AbortSignal,
+  ): Promise<string> {
+    if (state.owner === undefined && !state.known) {
+      const filled = await this.#filledIn(ref, state, message, signal);
+      if (filled !== undefined) return filled;
+    }
+    if (state.owner === undefined || state.owner === deliveryId) return this.#fillIn(ref, state, message, deliveryId, signal);
+    return this.#followUp(ref, channelId, state, message, deliveryId, signal);
   }
 
   async #fillIn(ref: InteractionRef, state: Answering, message: MessageBody, deliveryId: string, signal: AbortSignal): Promise<string> {
@@ -74,9 +95,16 @@ export class CommandReplies {
     }
   }
 
-  async #followUp(ref: InteractionRef, channelId: string, state: Answering, message: MessageBody, deliveryId: string, signal: AbortSignal): Promise<string> {
-    if (state.doubtful.has(deliveryId)) {
-      const there = await this.#find(ref, channelId, message, signal);
+  async #followUp(
+    ref: InteractionRef,
+    channelId: string,
+    state: Answering,
+    message: MessageBody,
+    deliveryId: string,
+    signal: AbortSignal,
+  ): Promise<string> {
+    if (state.doubtful.has(deliveryId) || !state.known) {
+      const there = await this.#find(ref, channelId, state, message, signal);
       if (there !== undefined) return there;
     }
     state.doubtful.add(deliveryId);
@@ -90,29 +118,40 @@ export class CommandReplies {
     }
   }
 
-  /** After a restart: is the deferred answer still open, and is this very part already there? */
-  async #recover(ref: InteractionRef, channelId: string, state: Answering, message: MessageBody, signal: AbortSignal): Promise<string | undefined> {
+  /** After a restart: the deferred answer, when it already holds this very part. */
+  async #filledIn(ref: InteractionRef, state: Answering, message: MessageBody, signal: AbortSignal): Promise<string | undefined> {
     const original = await this.#api.original(ref, signal);
     if (((numberOf(original, "flags") ?? 0) & loadingFlag) !== 0) return undefined;
     state.owner = "before the restart";
-    if (textOf(original, "content") === contentOf(message)) return textOf(original, "id");
-    return await this.#find(ref, channelId, message, signal);
+    return textOf(original, "content") === contentOf(message) ? textOf(original, "id") : undefined;
   }
 
   /** Our own message with this content, sent since the command. */
-  async #find(ref: InteractionRef, channelId: string, message: MessageBody, signal: AbortSignal): Promise<string | undefined> {
+  async #find(
+    ref: InteractionRef,
+    channelId: string,
+    state: Answering,
+    message: MessageBody,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     const content = contentOf(message);
     if (content === undefined) return undefined;
     const since = await this.#api.messages(channelId, { after: ref.id, limit: 100 }, signal);
-    const found = since.find((candidate) => textOf(fieldsOf(candidate, "author"), "id") === this.#botId && textOf(candidate, "content") === content);
-    return found === undefined ? undefined : textOf(found, "id");
+    const ours = since.filter(
+      (candidate) => textOf(fieldsOf(candidate, "author"), "id") === this.#botId && textOf(candidate, "content") === content,
+    );
+    return ours
+      .map((candidate) => textOf(candidate, "id"))
+      .filter((id) => id !== undefined)
+      .findLast((id) => !state.claimed.has(id));
   }
 
   #classify(error: unknown): DeliveryError {
     return deliveryErrorOf(this.#api.sdk, error);
   }
 
-  #remember(token: string, state: Answering): Answering {
+  #remember(token: string, known: boolean): Answering {
+    const state: Answering = { owner: undefined, doubtful: new Set(), claimed: new Set(), known };
     this.#answering.set(token, state);
     const [oldest] = this.#answering.keys();
     if (this.#answering.size > remembered && oldest !== undefined) this.#answering.delete(oldest);

@@ -2,15 +2,13 @@
  * One discord.js client from login to its end. The trap: the library reconnects for ever by itself, with the same dead
  * session and without a pause, and goes on doing so when it is destroyed in the middle of it; this file bounds all three.
  */
-import type { Client, ClientOptions, SimpleShardingStrategy } from "discord.js";
-import { AdapterError, errorText } from "../../src/domain/errors.js";
+import type { Client } from "discord.js";
+import { AdapterError } from "../../src/domain/errors.js";
 import type { AdapterDeps, AdapterHealth } from "../../src/ports/platform-adapter.js";
+import { type Manager, makeClient, onShard } from "./client.js";
 import { fatalClose, startErrorOf } from "./failures.js";
 import type { Sdk } from "./sdk.js";
 import type { Timings } from "./timings.js";
-import { restOptions } from "./transport.js";
-
-type Manager = ConstructorParameters<typeof SimpleShardingStrategy>[0];
 
 export interface ConnectionEvents {
   /** Every dispatch, as it came. Must not throw. */
@@ -19,16 +17,6 @@ export interface ConnectionEvents {
   newSession(self: { readonly userId: string; readonly applicationId: string }): void;
   /** No reconnect will mend it. At most once. */
   fatal(error: AdapterError): void;
-}
-
-/** The socket layer's events; discord.js exports another enum under the name of theirs. */
-interface ShardEvents {
-  readonly hello: { readonly shardId: number };
-  readonly ready: { readonly data: { readonly user: { readonly id: string }; readonly application: { readonly id: string } } };
-  readonly resumed: { readonly shardId: number };
-  readonly heartbeat: { readonly shardId: number };
-  readonly dispatch: { readonly data: { readonly t: string; readonly d: unknown } };
-  readonly closed: { readonly code: number; readonly shardId: number };
 }
 
 /** A resume that fails so often is given up for a new login. */
@@ -41,6 +29,7 @@ export class Connection {
   readonly #deps: AdapterDeps;
   readonly #timings: Timings;
   readonly #events: ConnectionEvents;
+  #manager: Manager | undefined;
   #state: AdapterHealth["state"] = "starting";
   #lastAliveAt: number | undefined;
   #closing = false;
@@ -50,6 +39,7 @@ export class Connection {
   #socketOpen = false;
   /** A socket may be in the middle of being opened. */
   #dialling = false;
+  #nextLoginAt = 0;
   /** Sockets closed since the last READY or RESUMED. */
   #losses = 0;
   #pause: Promise<void> = Promise.resolve();
@@ -71,12 +61,8 @@ export class Connection {
     this.#deps = options.deps;
     this.#timings = options.timings;
     this.#events = options.events;
-    this.client = new this.#sdk.Client(this.#clientOptions(options.settings.apiUrl));
-    const log = (what: string) => (error: Error) => this.#deps.logger.warn({ error: errorText(error) }, what);
-    // Without these listeners the library's error events would end the process.
-    this.client.on(this.#sdk.Events.Error, log("the Discord client reported an error"));
-    this.client.on(this.#sdk.Events.ShardError, log("the Discord socket reported an error"));
-    this.client.rest.on(this.#sdk.RESTEvents.InvalidRequestWarning, (data) => this.#deps.logger.warn({ ...data }, "many refused requests: Discord may block this address"));
+    const hooks = { attach: (manager: Manager) => this.#attach(manager), loginTurn: (signal: AbortSignal) => this.#loginTurn(signal) };
+    this.client = makeClient(this.#sdk, options.settings.apiUrl, this.#timings, hooks, this.#deps.logger);
   }
 
   /** Logs in. Resolves at READY; rejects with AdapterError, and nothing is left open then. */
@@ -84,7 +70,9 @@ export class Connection {
     let cancel: () => void = () => undefined;
     const tooLate = new Promise<never>((_resolve, reject) => {
       this.#giveUp = reject;
-      cancel = this.#deps.clock.after(this.#timings.startMs, () => reject(new AdapterError("adapter.lost", "Discord's gateway did not answer in time")));
+      cancel = this.#deps.clock.after(this.#timings.startMs, () =>
+        reject(new AdapterError("adapter.lost", "Discord's gateway did not answer in time")),
+      );
     });
     tooLate.catch(() => undefined);
     const login = this.client.login(this.#token);
@@ -93,7 +81,7 @@ export class Connection {
       await Promise.race([login, tooLate]);
       this.#opened = true;
     } catch (error) {
-      const why = this.#fatal ?? startErrorOf(this.#sdk, error);
+      const why = this.#fatal ?? (await this.#noLoginLeft()) ?? startErrorOf(this.#sdk, error);
       this.#state = "failed";
       await this.close();
       throw why;
@@ -120,26 +108,8 @@ export class Connection {
     return { state: this.#state, lastAliveAt: this.#lastAliveAt, aliveWithinMs: this.#timings.aliveWithinMs };
   }
 
-  #clientOptions(apiUrl: string): ClientOptions {
-    const sdk = this.#sdk;
-    const { Guilds, GuildMessages, MessageContent, DirectMessages } = sdk.GatewayIntentBits;
-    return {
-      intents: [Guilds, GuildMessages, MessageContent, DirectMessages],
-      partials: [sdk.Partials.Channel],
-      allowedMentions: { parse: [] },
-      makeCache: sdk.Options.cacheWithLimits({ ...sdk.Options.DefaultMakeCacheSettings, MessageManager: 0, PresenceManager: 0, ReactionManager: 0, VoiceStateManager: 0 }),
-      rest: restOptions(sdk, apiUrl, this.#timings),
-      ws: {
-        buildStrategy: (manager) => {
-          this.#attach(manager);
-          return new sdk.SimpleShardingStrategy(manager);
-        },
-      },
-    };
-  }
-
   #attach(manager: Manager): void {
-    const on = manager.on.bind(manager) as unknown as <Name extends keyof ShardEvents>(name: Name, listener: (payload: ShardEvents[Name]) => void) => void;
+    this.#manager = manager;
     manager.options.handshakeTimeout = Math.min(10_000, this.#timings.startMs);
     manager.options.helloTimeout = this.#timings.sessionMs;
     const stored = manager.options.retrieveSessionInfo.bind(manager.options);
@@ -151,34 +121,45 @@ export class Connection {
       this.#dialling = true;
       return stored(shardId);
     };
-    this.#contain(manager);
-    on("hello", () => this.#hello());
-    on("ready", ({ data }) => {
+    onShard(manager, "hello", () => this.#hello());
+    onShard(manager, "ready", ({ data }) => {
       this.#sessionStands();
       if (!this.#closing) this.#events.newSession({ userId: data.user.id, applicationId: data.application.id });
     });
-    on("resumed", () => this.#sessionStands());
-    on("heartbeat", () => {
+    onShard(manager, "resumed", () => this.#sessionStands());
+    onShard(manager, "heartbeat", () => {
       this.#lastAliveAt = this.#deps.clock.now();
     });
-    on("dispatch", ({ data }) => {
+    onShard(manager, "dispatch", ({ data }) => {
       if (!this.#closing) this.#events.dispatch(data.t, data.d);
     });
-    on("closed", ({ code, shardId }) => this.#closed(manager, code, shardId));
+    onShard(manager, "closed", ({ code, shardId }) => this.#closed(manager, code, shardId));
   }
 
-  /** A packet that the library's own handlers cannot digest must not end the process. */
-  #contain(manager: Manager): void {
-    const emit = manager.emit.bind(manager) as (...args: unknown[]) => boolean;
-    const contained = (...args: unknown[]): boolean => {
-      try {
-        return emit(...args);
-      } catch (error) {
-        this.#deps.logger.warn({ error: errorText(error), event: String(args[0]) }, "the Discord client could not handle an event");
-        return true;
-      }
-    };
-    manager.emit = contained as typeof manager.emit;
+  /** Discord allows 1000 logins a day; the library says so in a sentence only, the numbers are in its cache. */
+  async #noLoginLeft(): Promise<AdapterError | undefined> {
+    try {
+      const limit = (await this.#manager?.fetchGatewayInformation())?.session_start_limit;
+      if (limit === undefined || limit.remaining > 0) return undefined;
+      return new AdapterError("adapter.lost", "Discord allows no more logins for now", { retryAfterMs: limit.reset_after });
+    } catch {
+      return undefined; // never asked, or not answered: then this is not why the start failed
+    }
+  }
+
+  /** Resolves when the next login may be made; rejects when the socket closed meanwhile. */
+  async #loginTurn(signal: AbortSignal): Promise<void> {
+    const now = this.#deps.clock.now();
+    const wait = Math.max(0, this.#nextLoginAt - now);
+    this.#nextLoginAt = now + wait + this.#timings.loginMs;
+    if (wait === 0) return;
+    await new Promise<void>((resolve, reject) => {
+      const cancel = this.#deps.clock.after(wait, resolve);
+      signal.addEventListener("abort", () => {
+        cancel();
+        reject(new AdapterError("adapter.lost", "the socket closed before the login"));
+      });
+    });
   }
 
   #hello(): void {
@@ -187,7 +168,9 @@ export class Connection {
     this.#settle();
     if (this.#closing) return;
     this.#cancelWatch();
-    this.#cancelWatch = this.#deps.clock.after(this.#timings.sessionMs, () => this.#fail(new AdapterError("adapter.lost", "Discord's gateway opened but no session began")));
+    this.#cancelWatch = this.#deps.clock.after(this.#timings.sessionMs, () =>
+      this.#fail(new AdapterError("adapter.lost", "Discord's gateway opened but no session began")),
+    );
   }
 
   #sessionStands(): void {
@@ -239,7 +222,7 @@ export class Connection {
     try {
       await this.client.destroy();
     } catch (error) {
-      this.#deps.logger.debug({ error: errorText(error) }, "closing the Discord client failed");
+      this.#deps.logger.debug({ error: String(error) }, "closing the Discord client failed");
     }
   }
 

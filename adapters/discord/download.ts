@@ -25,11 +25,11 @@ export async function openFile(deps: DownloadDeps, attachment: Attachment, maxBy
   if ((attachment.size ?? 0) > maxBytes) throw tooLarge();
   const ref = readFileRef(attachment.ref);
   if (ref === undefined) throw new GatewayError("download.failed", "the attachment's reference is not one of Discord's");
-  const first = hasExpired(ref.url, deps.now) ? undefined : await fetchFile(ref.url, deps.apiUrl, signal);
-  const response = first !== undefined && first.status !== 404 && first.status !== 403 ? first : await fetchFile(await renewedUrl(deps.api, ref, signal), deps.apiUrl, signal);
+  const response = await fetchFresh(deps, ref, signal);
   if (!response.ok || response.body === null) throw new GatewayError("download.failed", `HTTP ${response.status}`);
   const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
-  if (type === "text/html" && attachment.mimeType !== "text/html") throw new GatewayError("download.wrong-type", "a web page came instead of the file");
+  if (type === "text/html" && attachment.mimeType !== "text/html")
+    throw new GatewayError("download.wrong-type", "a web page came instead of the file");
   const length = Number(response.headers.get("content-length") ?? Number.NaN);
   if (length > maxBytes) {
     await response.body.cancel();
@@ -40,6 +40,16 @@ export async function openFile(deps: DownloadDeps, attachment: Attachment, maxBy
     mimeType: attachment.mimeType ?? type,
     size: Number.isNaN(length) ? attachment.size : length,
   };
+}
+
+/** The file by its own link, or by a fresh one when that has expired. */
+async function fetchFresh(deps: DownloadDeps, ref: FileRef, signal: AbortSignal): Promise<Response> {
+  if (!hasExpired(ref.url, deps.now)) {
+    const response = await fetchFile(ref.url, deps.apiUrl, signal);
+    if (response.status !== 404 && response.status !== 403) return response;
+    await response.body?.cancel();
+  }
+  return fetchFile(await renewedUrl(deps.api, ref, signal), deps.apiUrl, signal);
 }
 
 async function fetchFile(address: string, apiUrl: string, signal: AbortSignal): Promise<Response> {
@@ -61,7 +71,9 @@ async function renewedUrl(api: Api | undefined, ref: FileRef, signal: AbortSigna
   try {
     const message = await api.message(channelId, messageId, signal);
     const snapshots = listOf(message, "message_snapshots").map((snapshot) => snapshot["message"]);
-    const files = [message, ...snapshots].flatMap((holder) => (typeof holder === "object" && holder !== null ? listOf(holder as Record<string, unknown>, "attachments") : []));
+    const files = [message, ...snapshots].flatMap((holder) =>
+      typeof holder === "object" && holder !== null ? listOf(holder as Record<string, unknown>, "attachments") : [],
+    );
     const url = textOf(files.find((file) => textOf(file, "id") === id) ?? {}, "url");
     if (url !== undefined) return url;
   } catch (error) {

@@ -36,7 +36,12 @@ const chatGone: ReadonlySet<number> = new Set([
 ]);
 
 /** The token's 15 minutes are over, or the interaction was never known. */
-const interactionGone: ReadonlySet<number> = new Set([codes.unknownWebhook, codes.unknownInteraction, codes.invalidWebhookToken, codes.unknownMessage]);
+const interactionGone: ReadonlySet<number> = new Set([
+  codes.unknownWebhook,
+  codes.unknownInteraction,
+  codes.invalidWebhookToken,
+  codes.unknownMessage,
+]);
 
 /** Discord's own error code, when the API refused; undefined otherwise. */
 export function apiCode(sdk: Sdk, error: unknown): number | undefined {
@@ -58,13 +63,20 @@ export function deliveryErrorOf(sdk: Sdk, error: unknown): DeliveryError {
   if (error instanceof DeliveryError) return error;
   if (error instanceof sdk.RateLimitError) {
     const wait = Math.ceil(Math.max(error.retryAfter, error.sublimitTimeout, 0));
-    return new DeliveryError("delivery.rate-limited", `Discord asks to wait (${error.global ? "whole bot" : error.route})`, { cause: error, retryAfterMs: wait });
+    return new DeliveryError("delivery.rate-limited", `Discord asks to wait (${error.global ? "whole bot" : error.route})`, {
+      cause: error,
+      retryAfterMs: wait,
+    });
   }
   if (error instanceof TransportError) {
     return new DeliveryError(error.outcome === "not-sent" ? "delivery.not-sent" : "delivery.unknown", error.message, { cause: error });
   }
   if (error instanceof sdk.DiscordAPIError) {
-    return new DeliveryError(refusalCode(apiCode(sdk, error), error.status, error.rawError), `Discord refused: code ${error.code}, HTTP ${error.status}`, { cause: error });
+    return new DeliveryError(
+      refusalCode(apiCode(sdk, error), error.status, error.rawError),
+      `Discord refused: code ${error.code}, HTTP ${error.status}`,
+      { cause: error },
+    );
   }
   // What is left comes from the library before a request left: no token after a stop, or the call was aborted while it queued.
   return new DeliveryError("delivery.not-sent", "the request was not made", { cause: error });
@@ -73,7 +85,8 @@ export function deliveryErrorOf(sdk: Sdk, error: unknown): DeliveryError {
 function refusalCode(code: number | undefined, status: number, raw: unknown): DeliveryCode {
   if (code !== undefined && chatGone.has(code)) return "delivery.chat-gone";
   if (code === codes.noHistoryForReply) return "delivery.reply-gone";
-  if (code === codes.invalidForm && asFields(fieldsOf(asFields(raw) ?? {}, "errors")["message_reference"]) !== undefined) return "delivery.reply-gone";
+  if (code === codes.invalidForm && asFields(fieldsOf(asFields(raw) ?? {}, "errors")["message_reference"]) !== undefined)
+    return "delivery.reply-gone";
   return status === 401 ? "delivery.not-sent" : "delivery.refused";
 }
 
@@ -95,7 +108,8 @@ export function fatalClose(code: number): AdapterError | undefined {
   }
 }
 
-export const contentIntentRemedy = "Switch it on at https://discord.com/developers/applications → your application → Bot → Message Content Intent.";
+export const contentIntentRemedy =
+  "Switch it on at https://discord.com/developers/applications → your application → Bot → Message Content Intent.";
 
 export function tokenRefused(cause?: unknown): AdapterError {
   return new AdapterError("adapter.auth", "Discord refused the bot token (discord.token, DISCORD_BOT_TOKEN)", { cause, retryable: false });

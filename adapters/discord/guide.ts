@@ -4,6 +4,7 @@
  */
 import type { Client } from "discord.js";
 import type { Api } from "./api.js";
+import { asFields, type Fields, given, numberOf, textOf } from "./fields.js";
 import { type Place, placeFromPayload, placeOf } from "./place.js";
 import type { NameSource } from "./text-in.js";
 
@@ -19,8 +20,11 @@ export class Guide implements NameSource {
     this.#api = options.api;
   }
 
-  /** The place with this id. `type` is the channel type when the event names it. Rejects when Discord does not say. */
-  async place(id: string, type?: number): Promise<Place> {
+  /**
+   * The place with this id, as the cache, the event or Discord knows it. Rejects when Discord does not say. An interaction
+   * brings its channel along: it may come from one that the bot is no member of.
+   */
+  async place(id: string, event: Fields): Promise<Place> {
     const cached = this.#client.channels.cache.get(id);
     if (cached !== undefined) {
       const named = "name" in cached && typeof cached.name === "string" ? cached.name : undefined;
@@ -30,6 +34,9 @@ export class Guide implements NameSource {
         name: named,
       });
     }
+    const brought = asFields(event["channel"]);
+    if (brought !== undefined) return placeFromPayload(id, { ...brought, ...given("guild_id", textOf(event, "guild_id")) });
+    const type = numberOf(event, "channel_type");
     if (type === 1 || type === 3) return placeOf(id, type, {});
     const before = this.#asked.get(id);
     if (before !== undefined) return before;

@@ -29,7 +29,13 @@ export async function readHistory(api: Api, chat: ChatRef, before: string, limit
   }
 }
 
-async function read(api: Api, channelId: string, before: string | undefined, wanted: number, texts: TextContext): Promise<HistoryMessage[]> {
+async function read(
+  api: Api,
+  channelId: string,
+  before: string | undefined,
+  wanted: number,
+  texts: TextContext,
+): Promise<HistoryMessage[]> {
   const found: Fields[] = [];
   let cursor = before;
   while (found.length < wanted) {

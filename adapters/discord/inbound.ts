@@ -2,9 +2,19 @@
  * Pure: Discord message -> InboundMessage or nothing. System messages (joins, pins, boosts) are nothing; our own and other
  * bots' messages are events with a reason, so that "why no answer" has an answer.
  */
-import type { AccountRef, ChatRef, InboundEdit, InboundMessage, Json, QuotedMessage, Route } from "../../src/domain/message.js";
+import type {
+  AccountRef,
+  Addressed,
+  Attachment,
+  ChatRef,
+  InboundEdit,
+  InboundMessage,
+  Json,
+  QuotedMessage,
+  Route,
+} from "../../src/domain/message.js";
 import { attachmentsOf } from "./attachments.js";
-import { asFields, type Fields, fieldsOf, listOf, numberOf, textOf } from "./fields.js";
+import { asFields, type Fields, fieldsOf, given, listOf, numberOf, textOf } from "./fields.js";
 import { authorName, cleanName } from "./names.js";
 import { chatOf, type Place } from "./place.js";
 import { timeOf } from "./snowflake.js";
@@ -40,24 +50,18 @@ export function keyOf(botId: string, kind: string, ...ids: readonly string[]): s
 export function messageEvent(message: Fields, context: InboundContext): InboundMessage | undefined {
   const messageId = textOf(message, "id");
   const account = accountOf(message);
-  const type = numberOf(message, "type") ?? 0;
-  if (messageId === undefined || account === undefined) return undefined;
-  const own = account.id === context.botId;
-  if (!spoken.has(type) && !(own && commandAnswers.has(type))) return undefined;
+  if (messageId === undefined || account === undefined || !isSpeech(message, account, context.botId)) return undefined;
 
   const { place, botId } = context;
   const content = textOf(message, "content") ?? "";
   const texts: TextContext = { botId, guildId: place.guildId, names: context.names };
   const snapshot = snapshotOf(message);
-  const home = { channelId: place.id, messageId };
-  const attachments = [...attachmentsOf(message, home), ...(snapshot === undefined ? [] : attachmentsOf(snapshot, home))];
-  const said = content === "" ? readableText(otherText(message, snapshot) ?? "", snapshot ?? message, texts) : readableText(content, message, texts);
+  const said = saidIn(message, content, snapshot, texts);
   const replyTo = quoteOf(message, texts);
   const mentioned = namesBot(content, texts);
-  const addressed = place.kind === "dm" ? "dm" : mentioned ? "mention" : replyTo?.fromSelf === true ? "reply" : undefined;
+  const addressed = addressedBy(place, mentioned, replyTo);
   const command = addressed === undefined || account.isBot ? undefined : typedCommand(said);
-  const ignore = own ? "own" : account.isBot && !mentioned ? "bot" : isEmpty(message) ? "unreadable" : undefined;
-  const partial = partialOf(content, snapshot !== undefined);
+  const ignore = ignoreReason(message, account, mentioned, botId);
   return {
     kind: "message",
     platform,
@@ -68,14 +72,14 @@ export function messageEvent(message: Fields, context: InboundContext): InboundM
     at: timeOf(messageId) ?? 0,
     messageId,
     text: said,
-    attachments,
-    ...(addressed === undefined ? {} : { addressed: command !== undefined && place.kind !== "dm" ? "command" : addressed }),
-    ...(command === undefined ? {} : { command }),
-    ...(replyTo === undefined ? {} : { replyTo }),
-    ...(snapshot === undefined ? {} : { forwardedFrom: forwardOrigin(message, context.names) }),
-    ...(partial === undefined ? {} : { partial }),
-    ...(ignore === undefined ? {} : { ignore }),
-    ...(account.isBot && mentioned ? { literalMention: true } : {}),
+    attachments: filesOf(message, snapshot, { channelId: place.id, messageId }),
+    ...given("addressed", command !== undefined && place.kind !== "dm" ? "command" : addressed),
+    ...given("command", command),
+    ...given("replyTo", replyTo),
+    ...given("forwardedFrom", snapshot === undefined ? undefined : forwardOrigin(message, context.names)),
+    ...given("partial", partialOf(content, snapshot !== undefined)),
+    ...given("ignore", ignore),
+    ...given("literalMention", account.isBot && mentioned ? true : undefined),
   };
 }
 
@@ -109,15 +113,46 @@ export function quotedOf(message: Fields, texts: TextContext): QuotedMessage | u
   const channelId = textOf(message, "channel_id");
   if (messageId === undefined || channelId === undefined || accountOf(message) === undefined) return undefined;
   const snapshot = snapshotOf(message);
-  const home = { channelId, messageId };
   const text = textOf(message, "content") ?? otherText(message, snapshot);
   return {
     author: authorName(message),
     text: readableText(text ?? "", message, texts),
-    attachments: [...attachmentsOf(message, home), ...(snapshot === undefined ? [] : attachmentsOf(snapshot, home))],
+    attachments: filesOf(message, snapshot, { channelId, messageId }),
     messageId,
     fromSelf: textOf(fieldsOf(message, "author"), "id") === texts.botId,
   };
+}
+
+/** What people write, and the bot's own answers; joins, pins and the like are not. */
+function isSpeech(message: Fields, account: AccountRef, botId: string): boolean {
+  const type = numberOf(message, "type") ?? 0;
+  return spoken.has(type) || (account.id === botId && commandAnswers.has(type));
+}
+
+function saidIn(message: Fields, content: string, snapshot: Fields | undefined, texts: TextContext): string {
+  return content === ""
+    ? readableText(otherText(message, snapshot) ?? "", snapshot ?? message, texts)
+    : readableText(content, message, texts);
+}
+
+function addressedBy(place: Place, mentioned: boolean, replyTo: QuotedMessage | undefined): Addressed | undefined {
+  if (place.kind === "dm") return "dm";
+  if (mentioned) return "mention";
+  return replyTo?.fromSelf === true ? "reply" : undefined;
+}
+
+function ignoreReason(message: Fields, account: AccountRef, mentioned: boolean, botId: string): InboundMessage["ignore"] | undefined {
+  if (account.id === botId) return "own";
+  if (account.isBot && !mentioned) return "bot";
+  return isEmpty(message) ? "unreadable" : undefined;
+}
+
+function filesOf(
+  message: Fields,
+  snapshot: Fields | undefined,
+  home: { readonly channelId: string; readonly messageId: string },
+): Attachment[] {
+  return [...attachmentsOf(message, home), ...(snapshot === undefined ? [] : attachmentsOf(snapshot, home))];
 }
 
 function accountOf(message: Fields): AccountRef | undefined {
@@ -130,14 +165,26 @@ function accountOf(message: Fields): AccountRef | undefined {
 }
 
 /** Chat and route. With `auto`, a mention in a channel already belongs to its thread: a thread started from a message has the message's id. */
-function whereTo(message: Fields, messageId: string, said: string, context: InboundContext, mentioned: boolean): { readonly chat: ChatRef; readonly route: Route } {
+function whereTo(
+  message: Fields,
+  messageId: string,
+  said: string,
+  context: InboundContext,
+  mentioned: boolean,
+): { readonly chat: ChatRef; readonly route: Route } {
   const { place } = context;
   const chat = chatOf(place);
   if (context.startThreads && mentioned && place.canHoldThreads === true && asFields(message["thread"]) === undefined) {
     const name = threadName(said, authorName(message));
     const hint: ThreadHint = { thread: { channelId: place.id, messageId, name } };
     return {
-      chat: { id: messageId, kind: "thread", parentId: place.id, ...(chat.containerId === undefined ? {} : { containerId: chat.containerId }), title: name },
+      chat: {
+        id: messageId,
+        kind: "thread",
+        parentId: place.id,
+        ...(chat.containerId === undefined ? {} : { containerId: chat.containerId }),
+        title: name,
+      },
       route: { platform, chatId: messageId, hint: hint satisfies Json },
     };
   }
@@ -188,6 +235,10 @@ function isEmpty(message: Fields): boolean {
 /** What a message without words of its own says: the forwarded one, a poll's question, an embed. */
 function otherText(message: Fields, snapshot: Fields | undefined): string | undefined {
   const poll = textOf(fieldsOf(fieldsOf(message, "poll"), "question"), "text");
-  const embeds = listOf(snapshot ?? message, "embeds").flatMap((embed) => [textOf(embed, "title"), textOf(embed, "description")].filter((part) => part !== undefined));
-  return (snapshot === undefined ? undefined : textOf(snapshot, "content")) ?? poll ?? (embeds.length === 0 ? undefined : embeds.join("\n"));
+  const embeds = listOf(snapshot ?? message, "embeds").flatMap((embed) =>
+    [textOf(embed, "title"), textOf(embed, "description")].filter((part) => part !== undefined),
+  );
+  return (
+    (snapshot === undefined ? undefined : textOf(snapshot, "content")) ?? poll ?? (embeds.length === 0 ? undefined : embeds.join("\n"))
+  );
 }

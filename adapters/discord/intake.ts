@@ -4,17 +4,24 @@
  */
 import { errorText } from "../../src/domain/errors.js";
 import type { InboundEvent } from "../../src/domain/message.js";
-import type { Logger } from "../../src/ports/runtime.js";
+import type { Clock, Logger } from "../../src/ports/runtime.js";
 
 export class Intake {
   readonly #deliver: (events: readonly InboundEvent[]) => Promise<void>;
   readonly #logger: Logger;
+  readonly #clock: Clock;
   readonly #tails = new Map<string, Promise<void>>();
   readonly #gates = new Map<string, Promise<void>>();
   #gate: Promise<void> | undefined;
   #closed = false;
+  #dead = false;
 
-  constructor(options: { readonly deliver: (events: readonly InboundEvent[]) => Promise<void>; readonly logger: Logger }) {
+  constructor(options: {
+    readonly deliver: (events: readonly InboundEvent[]) => Promise<void>;
+    readonly logger: Logger;
+    readonly clock: Clock;
+  }) {
+    this.#clock = options.clock;
     this.#deliver = options.deliver;
     this.#logger = options.logger;
   }
@@ -55,10 +62,16 @@ export class Intake {
     };
   }
 
-  /** Takes nothing more; resolves when what was begun is delivered. */
-  async close(): Promise<void> {
+  /** Takes nothing more; resolves when what was taken is delivered, or after `limitMs`, which drops the rest. */
+  async close(limitMs: number): Promise<void> {
     this.#closed = true;
-    await Promise.all(this.#tails.values());
+    let cancel: () => void = () => undefined;
+    const limit = new Promise<void>((resolve) => {
+      cancel = this.#clock.after(limitMs, resolve);
+    });
+    await Promise.race([Promise.all(this.#tails.values()), limit]);
+    cancel();
+    this.#dead = true;
   }
 
   async #one(chatId: string, make: () => Promise<InboundEvent | undefined>): Promise<void> {
@@ -66,7 +79,8 @@ export class Intake {
       await this.#gate;
       await this.#gates.get(chatId);
       const event = await make();
-      if (event !== undefined) await this.#deliver([event]);
+      // What is dropped here was not stored; the next start reads it again.
+      if (event !== undefined && !this.#dead) await this.#deliver([event]);
     } catch (error) {
       // A rejecting inbox means that the process is stopping: the next start reads the message again.
       this.#logger.warn({ error: errorText(error), chatId }, "an event could not be taken in");

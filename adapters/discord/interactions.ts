@@ -91,7 +91,9 @@ export function refOfRoute(route: Route, kind: "interaction" | "press"): Interac
   const held = fieldsOf(asFields(route.hint) ?? {}, kind);
   const [id, token, applicationId] = ["id", "token", "applicationId"].map((key) => textOf(held, key));
   const at = numberOf(held, "at");
-  return id === undefined || token === undefined || applicationId === undefined || at === undefined ? undefined : { id, token, applicationId, at };
+  return id === undefined || token === undefined || applicationId === undefined || at === undefined
+    ? undefined
+    : { id, token, applicationId, at };
 }
 
 function accountOf(interaction: Fields): AccountRef | undefined {
@@ -100,5 +102,10 @@ function accountOf(interaction: Fields): AccountRef | undefined {
   const id = user === undefined ? undefined : textOf(user, "id");
   if (user === undefined || id === undefined) return undefined;
   const handle = textOf(user, "username");
-  return { id, displayName: displayName(user, member), ...(handle === undefined ? {} : { handle: cleanName(handle, id) }), isBot: user["bot"] === true };
+  return {
+    id,
+    displayName: displayName(user, member),
+    ...(handle === undefined ? {} : { handle: cleanName(handle, id) }),
+    isBot: user["bot"] === true,
+  };
 }

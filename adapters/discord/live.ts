@@ -3,14 +3,14 @@
  * acknowledged to Discord before anything else happens to them: it waits three seconds and no longer.
  */
 import type { Guild } from "discord.js";
-import { AdapterError, errorText } from "../../src/domain/errors.js";
+import { type AdapterError, errorText } from "../../src/domain/errors.js";
 import type { ChatChange, InboundEvent } from "../../src/domain/message.js";
 import type { AdapterDeps, AdapterIo } from "../../src/ports/platform-adapter.js";
 import { Api } from "./api.js";
 import { catchUp } from "./catch-up.js";
 import { Connection } from "./connection.js";
 import { apiCode, codes, contentIntentRemedy, tokenRefused } from "./failures.js";
-import { asFields, type Fields, numberOf, textOf } from "./fields.js";
+import { asFields, type Fields, textOf } from "./fields.js";
 import { Guide } from "./guide.js";
 import { editEvent, type InboundContext, keyOf, messageEvent, platform } from "./inbound.js";
 import { Intake } from "./intake.js";
@@ -53,7 +53,7 @@ export class Live {
 
   constructor(deps: LiveDeps) {
     this.#deps = deps;
-    this.#intake = new Intake({ deliver: (events) => deps.io.deliver(events), logger: deps.logger });
+    this.#intake = new Intake({ deliver: (events) => deps.io.deliver(events), logger: deps.logger, clock: deps.clock });
     this.connection = new Connection({
       ...deps,
       deps,
@@ -81,14 +81,28 @@ export class Live {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await Promise.all([this.connection.close(), this.#intake.close()]);
+    await Promise.all([this.connection.close(), this.#intake.close(this.#deps.timings.closeMs)]);
   }
 
   #newSession(self: Self): void {
     const { clock, logger, io, timings } = this.#deps;
     this.#self = self;
-    this.#sender ??= new Sender({ api: this.api, botId: self.userId, clock, logger, unauthorized: (cause) => this.#fail(tokenRefused(cause)) });
-    const deps = { api: this.api, io, intake: this.#intake, clock, logger, limitMs: timings.catchUpMs, normalise: (message: Fields) => this.#message(message) };
+    this.#sender ??= new Sender({
+      api: this.api,
+      botId: self.userId,
+      clock,
+      logger,
+      unauthorized: (cause) => this.#fail(tokenRefused(cause)),
+    });
+    const deps = {
+      api: this.api,
+      io,
+      intake: this.#intake,
+      clock,
+      logger,
+      limitMs: timings.catchUpMs,
+      normalise: (message: Fields) => this.#message(message),
+    };
     this.#catchingUp = this.#catchingUp.then(() => catchUp(deps, this.#stopping.signal));
   }
 
@@ -112,7 +126,10 @@ export class Live {
     const event = context === undefined ? undefined : messageEvent(message, context);
     if (event?.ignore === "unreadable" && event.chat.containerId !== undefined && !this.#warned) {
       this.#warned = true;
-      this.#deps.logger.warn({ chatId: event.chat.id }, `Discord sends messages without their text: the Message Content Intent is off. ${contentIntentRemedy}`);
+      this.#deps.logger.warn(
+        { chatId: event.chat.id },
+        `Discord sends messages without their text: the Message Content Intent is off. ${contentIntentRemedy}`,
+      );
     }
     return event;
   }
@@ -143,15 +160,15 @@ export class Live {
     } catch (error) {
       // Too late or lost: the act itself counts; the answer goes out as a normal message then.
       const code = apiCode(this.#deps.sdk, error);
-      if (code !== codes.alreadyAcknowledged) this.#deps.logger.warn({ error: errorText(error), code }, "an interaction could not be acknowledged");
+      if (code !== codes.alreadyAcknowledged)
+        this.#deps.logger.warn({ error: errorText(error), code }, "an interaction could not be acknowledged");
     }
   }
 
   async #context(event: Fields): Promise<InboundContext | undefined> {
     const channelId = textOf(event, "channel_id");
     if (this.#self === undefined || channelId === undefined) return undefined;
-    const given = asFields(event["channel"]);
-    const place = await this.guide.place(channelId, given === undefined ? numberOf(event, "channel_type") : numberOf(given, "type"));
+    const place = await this.guide.place(channelId, event);
     return { botId: this.#self.userId, place, names: this.guide, startThreads: this.#deps.settings.thread === "auto" };
   }
 
@@ -164,7 +181,10 @@ export class Live {
       const entry = (await this.api.botAdditions(guild.id)).find((addition) => addition.botId === userId);
       if (entry?.by !== undefined) account = { id: entry.by, displayName: displayName(entry.user, {}), isBot: entry.user["bot"] === true };
     } catch (error) {
-      this.#deps.logger.info({ guildId: guild.id, code: apiCode(this.#deps.sdk, error) }, "added to a server; the audit log does not say by whom");
+      this.#deps.logger.info(
+        { guildId: guild.id, code: apiCode(this.#deps.sdk, error) },
+        "added to a server; the audit log does not say by whom",
+      );
     }
     return this.#change(guild, { type: "bot-added" }, account, `added:${guild.id}:${guild.joinedTimestamp}`);
   }

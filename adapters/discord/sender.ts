@@ -30,7 +30,13 @@ export class Sender {
   readonly #logger: Logger;
   readonly #unauthorized: (cause: unknown) => void;
 
-  constructor(options: { readonly api: Api; readonly botId: string; readonly clock: Clock; readonly logger: Logger; readonly unauthorized: (cause: unknown) => void }) {
+  constructor(options: {
+    readonly api: Api;
+    readonly botId: string;
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly unauthorized: (cause: unknown) => void;
+  }) {
     this.#api = options.api;
     this.#botId = options.botId;
     this.#logger = options.logger;

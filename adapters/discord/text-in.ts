@@ -20,7 +20,8 @@ export interface TextContext {
 }
 
 /** Mentions, emoji, timestamps and command links (https://discord.com/developers/docs/reference#message-formatting). */
-const marks = /<(?:@!?(?<user>\d+)|@&(?<role>\d+)|#(?<channel>\d+)|a?:(?<emoji>\w+):\d+|t:(?<time>-?\d+)(?::[A-Za-z])?|\/(?<command>[^:>]+):\d+)>/g;
+const marks =
+  /<(?:@!?(?<user>\d+)|@&(?<role>\d+)|#(?<channel>\d+)|a?:(?<emoji>\w+):\d+|t:(?<time>-?\d+)(?::[A-Za-z])?|\/(?<command>[^:>]+):\d+)>/g;
 
 /** Whether the text itself names the bot (a reply's silent ping does not). */
 export function namesBot(content: string, context: TextContext): boolean {
@@ -47,7 +48,12 @@ export function readableText(content: string, message: Fields, context: TextCont
   return resolved.replaceAll(own, " ").trim();
 }
 
-function resolveMark(whole: string, groups: Record<string, string | undefined>, people: ReadonlyMap<string, string>, context: TextContext): string {
+function resolveMark(
+  whole: string,
+  groups: Record<string, string | undefined>,
+  people: ReadonlyMap<string, string>,
+  context: TextContext,
+): string {
   const { user, role, channel, emoji, time, command } = groups;
   if (user !== undefined) return user === context.botId ? "\u0000" : `@${people.get(user) ?? user}`;
   if (role !== undefined) {

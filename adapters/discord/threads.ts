@@ -69,7 +69,10 @@ export class Threads {
       if (apiCode(this.#api.sdk, error) === codes.threadExists || (await this.#exists(wanted.messageId))) return thread;
       if (failed.retryable || failed.code === "delivery.unknown") {
         // Nothing of the answer was sent yet, so trying again later cannot double it.
-        throw new DeliveryError("delivery.not-sent", "the thread could not be started", { cause: failed, ...(failed.retryAfterMs === undefined ? {} : { retryAfterMs: failed.retryAfterMs }) });
+        throw new DeliveryError("delivery.not-sent", "the thread could not be started", {
+          cause: failed,
+          ...(failed.retryAfterMs === undefined ? {} : { retryAfterMs: failed.retryAfterMs }),
+        });
       }
       return { chatId: wanted.channelId, replyTo: wanted.messageId };
     }

@@ -12,6 +12,8 @@ export interface Timings {
   /** First pause between reconnects after the first; doubles up to `reconnectMaxMs`. */
   readonly reconnectMs: number;
   readonly reconnectMaxMs: number;
+  /** Least time between two logins: Discord takes one in five seconds. */
+  readonly loginMs: number;
   /** How long `stop` waits for a socket that is being opened, and for the close handshake. */
   readonly dialMs: number;
   readonly closeMs: number;
@@ -27,6 +29,7 @@ export const standardTimings: Timings = {
   sessionMs: 30_000,
   reconnectMs: 1_000,
   reconnectMaxMs: 60_000,
+  loginMs: 5_500,
   dialMs: 2_000,
   closeMs: 2_500,
   aliveWithinMs: 120_000,

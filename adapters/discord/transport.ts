@@ -37,7 +37,8 @@ export function restOptions(sdk: Sdk, apiUrl: string, timings: Timings): Partial
 }
 
 /** Before a connection stands nothing can have been sent: names, refusals, routes, TLS. */
-const beforeSending = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|ENETUNREACH|EHOSTUNREACH|EHOSTDOWN|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+const beforeSending =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|ENETUNREACH|EHOSTUNREACH|EHOSTDOWN|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
 async function requestOnce(send: MakeRequest, url: string, init: Parameters<MakeRequest>[1]): Promise<Answer> {
   let answer: Answer;
@@ -57,7 +58,9 @@ async function requestOnce(send: MakeRequest, url: string, init: Parameters<Make
   if (answer.status === 429) return withText(answer, json ? text : "{}");
   if (!json && answer.status !== 204) {
     // A proxy's refusal page (4xx) means that nothing was done; a page instead of a success means that nobody knows.
-    throw new TransportError(answer.status >= 400 ? "not-sent" : "unknown", `HTTP ${answer.status} without JSON`, { status: answer.status });
+    throw new TransportError(answer.status >= 400 ? "not-sent" : "unknown", `HTTP ${answer.status} without JSON`, {
+      status: answer.status,
+    });
   }
   return withText(answer, text);
 }

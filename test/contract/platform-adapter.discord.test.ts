@@ -8,7 +8,15 @@ import { type Channel, snowflake, type Stored, type User } from "../support/disc
 import { describePlatformAdapter } from "./platform-adapter.contract.js";
 import type { Act, Fault, Placed, PlatformDriver, Shown } from "./platform-adapter.descriptor.js";
 
-const timings: Timings = { ...standardTimings, requestMs: 600, startMs: 5_000, reconnectMs: 20, reconnectMaxMs: 100, catchUpMs: 2_000 };
+const timings: Timings = {
+  ...standardTimings,
+  requestMs: 600,
+  startMs: 5_000,
+  reconnectMs: 20,
+  loginMs: 50,
+  reconnectMaxMs: 100,
+  catchUpMs: 2_000,
+};
 const createRoute = "POST /channels/:channel/messages";
 const editRoute = "PATCH /channels/:channel/messages/:message";
 const wrongToken = "MTIzNDU2Nzg5.Wrong0.token-for-the-emulator";
@@ -31,7 +39,12 @@ async function open(): Promise<PlatformDriver> {
     act: (act) => Promise.resolve(perform(emulator, act)),
     async fail(fault, options = {}) {
       if (fault === "refused-connection") await emulator.refuseFor(refusedMs);
-      else emulator.fail(options.on === "edit" ? editRoute : createRoute, { times: options.times ?? 1, ...plans[fault], ...(fault === "rate-limited" ? { retryAfter: (options.retryAfterMs ?? 1_000) / 1_000 } : {}) });
+      else
+        emulator.fail(options.on === "edit" ? editRoute : createRoute, {
+          times: options.times ?? 1,
+          ...plans[fault],
+          ...(fault === "rate-limited" ? { retryAfter: (options.retryAfterMs ?? 1_000) / 1_000 } : {}),
+        });
     },
     shown: () => emulator.sent().map(shown),
     sendAttempts: () => emulator.callsOf(createRoute).length,
@@ -68,7 +81,10 @@ function perform(emulator: DiscordEmulator, act: Act): Placed {
   const { world } = emulator;
   const where: Channel = "in" in act ? world[act.in] : world.dm;
   const placed = (message: Stored): Placed => ({ chatId: message.channelId, messageId: message.id, accountId: message.authorId });
-  const say = (text: string, more: { by?: User; replyTo?: string; extra?: Record<string, unknown>; file?: { name: string; type: string; size?: number } } = {}): Placed =>
+  const say = (
+    text: string,
+    more: { by?: User; replyTo?: string; extra?: Record<string, unknown>; file?: { name: string; type: string; size?: number } } = {},
+  ): Placed =>
     placed(
       emulator.say({
         in: where,
@@ -108,8 +124,25 @@ function perform(emulator: DiscordEmulator, act: Act): Placed {
       // Discord names the channel a message was forwarded from, never its author.
       const from = world.channel({ type: 0, name: act.from, guildId: world.guildId });
       emulator.raw("CHANNEL_CREATE", world.wireChannel(from));
-      const snapshot = { message: { type: 0, content: act.text, embeds: [], attachments: [], timestamp: new Date().toISOString(), edited_timestamp: null, flags: 0, mentions: [], mention_roles: [] } };
-      return say("", { extra: { message_reference: { type: 1, channel_id: from.id, message_id: snowflake(), guild_id: world.guildId }, message_snapshots: [snapshot] } });
+      const snapshot = {
+        message: {
+          type: 0,
+          content: act.text,
+          embeds: [],
+          attachments: [],
+          timestamp: new Date().toISOString(),
+          edited_timestamp: null,
+          flags: 0,
+          mentions: [],
+          mention_roles: [],
+        },
+      };
+      return say("", {
+        extra: {
+          message_reference: { type: 1, channel_id: from.id, message_id: snowflake(), guild_id: world.guildId },
+          message_snapshots: [snapshot],
+        },
+      });
     }
     case "markup":
       return say("some **bold** and `code` at [site](https://example.test/a_b)");
@@ -134,7 +167,16 @@ function perform(emulator: DiscordEmulator, act: Act): Placed {
       return say(act.text, { by: world.user("bob-too", act.name) });
     case "malformed": {
       const author = world.wireUser(world.amy.id);
-      const odd: unknown[] = [null, 7, [], {}, { channel_id: 5 }, { channel_id: world.dm.id }, { channel_id: world.dm.id, id: "x", author: 3 }, { channel_id: world.dm.id, channel_type: 1, id: snowflake(), author, content: 42, attachments: "none", mentions: 1 }];
+      const odd: unknown[] = [
+        null,
+        7,
+        [],
+        {},
+        { channel_id: 5 },
+        { channel_id: world.dm.id },
+        { channel_id: world.dm.id, id: "x", author: 3 },
+        { channel_id: world.dm.id, channel_type: 1, id: snowflake(), author, content: 42, attachments: "none", mentions: 1 },
+      ];
       for (const d of odd) for (const t of ["MESSAGE_CREATE", "MESSAGE_UPDATE", "INTERACTION_CREATE", "MESSAGE_DELETE"]) emulator.raw(t, d);
       return { chatId: world.dm.id, messageId: "0", accountId: world.amy.id };
     }
@@ -150,11 +192,19 @@ const plans: Record<Exclude<Fault, "refused-connection">, Failure> = {
   "lost-answer": { hangUp: "after" },
   silence: { silence: true },
   "markup-refused": {},
-  "reply-gone": { status: 400, code: 50_035, errors: { message_reference: { _errors: [{ code: "REPLIES_UNKNOWN_MESSAGE", message: "Unknown message" }] } } },
+  "reply-gone": {
+    status: 400,
+    code: 50_035,
+    errors: { message_reference: { _errors: [{ code: "REPLIES_UNKNOWN_MESSAGE", message: "Unknown message" }] } },
+  },
   "thread-gone": {},
   "chat-gone": { status: 403, code: 50_007 },
   "chat-migrated": {},
-  refused: { status: 400, code: 50_035, errors: { content: { _errors: [{ code: "BASE_TYPE_MAX_LENGTH", message: "Must be 2000 or fewer in length." }] } } },
+  refused: {
+    status: 400,
+    code: 50_035,
+    errors: { content: { _errors: [{ code: "BASE_TYPE_MAX_LENGTH", message: "Must be 2000 or fewer in length." }] } },
+  },
 };
 
 describePlatformAdapter({

@@ -20,7 +20,13 @@ export interface SaySpec {
   readonly by?: User;
   readonly text?: string;
   readonly replyTo?: string;
-  readonly files?: readonly { readonly name: string; readonly type: string; readonly content: Uint8Array; readonly size?: number; readonly expired?: boolean }[];
+  readonly files?: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly content: Uint8Array;
+    readonly size?: number;
+    readonly expired?: boolean;
+  }[];
   readonly type?: number;
   readonly flags?: number;
   /** More fields of the wire form (snapshots, webhook_id …). */
@@ -114,7 +120,9 @@ export async function startDiscordEmulator(options: EmulatorOptions = {}): Promi
       context: guild ? 0 : 1,
       app_permissions: "274878221376",
       attachment_size_limit: 10_485_760,
-      ...(guild ? { guild_id: channel.guildId, member: { user: world.wireUser(by.id), ...world.wireMember(by.id), permissions: "0" } } : { user: world.wireUser(by.id) }),
+      ...(guild
+        ? { guild_id: channel.guildId, member: { user: world.wireUser(by.id), ...world.wireMember(by.id), permissions: "0" } }
+        : { user: world.wireUser(by.id) }),
       ...(carried === undefined ? {} : { message: world.wireMessage(carried, { gateway: false, blank: false }) }),
       data,
     }));
@@ -209,7 +217,14 @@ export async function startDiscordEmulator(options: EmulatorOptions = {}): Promi
     },
     addGuild() {
       const id = snowflake();
-      gateway.dispatch("GUILD_CREATE", "guilds", () => ({ ...world.wireGuild(), id, name: "New Guild", channels: [], threads: [], joined_at: new Date().toISOString() }));
+      gateway.dispatch("GUILD_CREATE", "guilds", () => ({
+        ...world.wireGuild(),
+        id,
+        name: "New Guild",
+        channels: [],
+        threads: [],
+        joined_at: new Date().toISOString(),
+      }));
       return id;
     },
     removeGuild() {

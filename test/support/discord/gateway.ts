@@ -6,7 +6,14 @@ import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 import { snowflake, type World } from "./world.js";
 
-const intentBits = { guilds: 1 << 0, members: 1 << 1, presences: 1 << 8, guildMessages: 1 << 9, directMessages: 1 << 12, messageContent: 1 << 15 };
+const intentBits = {
+  guilds: 1 << 0,
+  members: 1 << 1,
+  presences: 1 << 8,
+  guildMessages: 1 << 9,
+  directMessages: 1 << 12,
+  messageContent: 1 << 15,
+};
 const knownIntents = (1 << 26) - 1;
 
 export interface Session {
@@ -34,6 +41,8 @@ export class Gateway {
   closeOnResume = false;
   /** A new socket is accepted but gets no HELLO. */
   muteHello = false;
+  /** IDENTIFY and RESUME get no answer at all. */
+  ignoreLogins = false;
   /** An IDENTIFY is answered with an invalid session. */
   refuseIdentify = false;
   /** New sockets are refused with this HTTP status at the upgrade. */
@@ -151,10 +160,12 @@ export class Gateway {
         if (!this.withholdAcks) this.#send(socket, { op: 11, d: null, s: null, t: null });
         return;
       case 2:
+        if (this.ignoreLogins) return;
         if (current === undefined) this.#identify(socket, payload.d);
         else socket.close(4005);
         return;
       case 6:
+        if (this.ignoreLogins) return;
         if (current === undefined) this.#resume(socket, payload.d);
         else socket.close(4005);
         return;

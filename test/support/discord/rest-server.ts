@@ -107,7 +107,9 @@ export class RestServer {
     });
     this.#server = createServer((request, response) => {
       this.#serve(request, response).catch((error: unknown) => {
-        response.writeHead(500, { "content-type": "application/json" }).end(JSON.stringify({ message: `emulator fault: ${String(error)}`, code: 0 }));
+        response
+          .writeHead(500, { "content-type": "application/json" })
+          .end(JSON.stringify({ message: `emulator fault: ${String(error)}`, code: 0 }));
       });
     });
     this.#server.on("connection", (socket) => {
@@ -220,7 +222,8 @@ export class RestServer {
     versioned: RegExpExecArray | null,
   ): { answer: Answer; headers: Record<string, string> } {
     if (matched === undefined) return { answer: { status: 404, body: { message: "404: Not Found", code: 0 } }, headers: {} };
-    if (versioned !== null && versioned[1] !== "10") return { answer: { status: 400, body: { message: "Invalid API version", code: 50041 } }, headers: {} };
+    if (versioned !== null && versioned[1] !== "10")
+      return { answer: { status: 400, body: { message: "Invalid API version", code: 50041 } }, headers: {} };
     if (matched.route.auth !== false && call.authorization !== `Bot ${this.#token()}`) {
       return { answer: { status: 401, body: { message: "401: Unauthorized", code: 0 } }, headers: {} };
     }
@@ -247,7 +250,11 @@ export class RestServer {
     if (bucket.used >= rule.limit) {
       return {
         answer: { status: 429, body: { message: "You are being rate limited.", retry_after: resetAfter, global: false } },
-        headers: { ...limitHeaders(route, rule.limit, 0, resetAfter), "retry-after": String(Math.ceil(resetAfter)), "x-ratelimit-scope": "user" },
+        headers: {
+          ...limitHeaders(route, rule.limit, 0, resetAfter),
+          "retry-after": String(Math.ceil(resetAfter)),
+          "x-ratelimit-scope": "user",
+        },
       };
     }
     bucket.used += 1;
@@ -284,7 +291,11 @@ function plannedAnswer(failure: Failure): { answer: Answer; headers: Record<stri
   return {
     answer: {
       status: failure.status,
-      body: { message: failure.message ?? "planned failure", code: failure.code ?? 0, ...(failure.errors === undefined ? {} : { errors: failure.errors }) },
+      body: {
+        message: failure.message ?? "planned failure",
+        code: failure.code ?? 0,
+        ...(failure.errors === undefined ? {} : { errors: failure.errors }),
+      },
     },
     headers: {},
   };
@@ -292,7 +303,11 @@ function plannedAnswer(failure: Failure): { answer: Answer; headers: Record<stri
 
 function write(response: ServerResponse, answer: Answer, headers: Record<string, string>): void {
   if (answer.raw !== undefined) {
-    response.writeHead(answer.status, { ...headers, "content-type": answer.raw.type, "content-length": String(answer.raw.content.byteLength) });
+    response.writeHead(answer.status, {
+      ...headers,
+      "content-type": answer.raw.type,
+      "content-length": String(answer.raw.content.byteLength),
+    });
     response.end(answer.raw.content);
     return;
   }
@@ -316,7 +331,9 @@ async function parseBody(
   if (type === undefined || bytes.byteLength === 0) return { body: {}, list: undefined, files: [] };
   if (type.startsWith("application/json")) {
     const parsed = JSON.parse(bytes.toString("utf8")) as unknown;
-    return Array.isArray(parsed) ? { body: {}, list: parsed, files: [] } : { body: parsed as Record<string, unknown>, list: undefined, files: [] };
+    return Array.isArray(parsed)
+      ? { body: {}, list: parsed, files: [] }
+      : { body: parsed as Record<string, unknown>, list: undefined, files: [] };
   }
   if (!type.startsWith("multipart/form-data")) return { body: {}, list: undefined, files: [] };
   const form = await new Response(new Uint8Array(bytes), { headers: { "content-type": type } }).formData();
@@ -324,7 +341,8 @@ async function parseBody(
   let body: Record<string, unknown> = {};
   for (const [key, value] of form) {
     if (key === "payload_json" && typeof value === "string") body = JSON.parse(value) as Record<string, unknown>;
-    else if (/^files\[\d+\]$/.test(key) && typeof value !== "string") files.push({ name: value.name, type: value.type, content: await value.text() });
+    else if (/^files\[\d+\]$/.test(key) && typeof value !== "string")
+      files.push({ name: value.name, type: value.type, content: await value.text() });
   }
   return { body, list: undefined, files };
 }

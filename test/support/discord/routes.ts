@@ -48,8 +48,14 @@ export class Routes {
         handle: (_call, { channel, message }) => ok(this.#wire(this.#message(this.#channel(channel), message))),
       },
       { name: "POST /channels/:channel/messages", handle: (call, { channel }) => this.#create(call, this.#channel(channel)) },
-      { name: "PATCH /channels/:channel/messages/:message", handle: (call, { channel, message }) => this.#edit(call, this.#channel(channel), message) },
-      { name: "DELETE /channels/:channel/messages/:message", handle: (_call, { channel, message }) => this.#remove(this.#channel(channel), message) },
+      {
+        name: "PATCH /channels/:channel/messages/:message",
+        handle: (call, { channel, message }) => this.#edit(call, this.#channel(channel), message),
+      },
+      {
+        name: "DELETE /channels/:channel/messages/:message",
+        handle: (_call, { channel, message }) => this.#remove(this.#channel(channel), message),
+      },
       {
         name: "POST /channels/:channel/typing",
         handle: (_call, { channel }) => {
@@ -61,11 +67,22 @@ export class Routes {
       },
       { name: "PUT /channels/:channel/messages/:message/reactions/:emoji/@me", handle: (_call, params) => this.#react(params, true) },
       { name: "DELETE /channels/:channel/messages/:message/reactions/:emoji/@me", handle: (_call, params) => this.#react(params, false) },
-      { name: "POST /channels/:channel/messages/:message/threads", handle: (call, { channel, message }) => this.#startThread(call, this.#channel(channel), message) },
+      {
+        name: "POST /channels/:channel/messages/:message/threads",
+        handle: (call, { channel, message }) => this.#startThread(call, this.#channel(channel), message),
+      },
       { name: "PUT /applications/:application/commands", handle: (call, { application }) => this.#commands(call, application) },
       { name: "GET /guilds/:guild/audit-logs", handle: () => this.#auditLog() },
-      { name: "POST /interactions/:interaction/:token/callback", auth: false, handle: (call, { interaction, token }) => this.#callback(call, interaction, token) },
-      { name: "GET /webhooks/:application/:token/messages/@original", auth: false, handle: (_call, { token }) => ok(this.#wire(this.#original(token))) },
+      {
+        name: "POST /interactions/:interaction/:token/callback",
+        auth: false,
+        handle: (call, { interaction, token }) => this.#callback(call, interaction, token),
+      },
+      {
+        name: "GET /webhooks/:application/:token/messages/@original",
+        auth: false,
+        handle: (_call, { token }) => ok(this.#wire(this.#original(token))),
+      },
       {
         name: "PATCH /webhooks/:application/:token/messages/@original",
         auth: false,
@@ -92,10 +109,21 @@ export class Routes {
           const interaction = this.#live(token);
           if (interaction.acknowledgedAt === undefined) throw new ApiError(404, 10_015, "Unknown Webhook");
           this.#checkContent(call, undefined);
-          return ok(this.#wire(this.#store(call, interaction.channelId, { flags: Number(call.body["flags"] ?? 0), extra: { webhook_id: world.applicationId } })));
+          return ok(
+            this.#wire(
+              this.#store(call, interaction.channelId, {
+                flags: Number(call.body["flags"] ?? 0),
+                extra: { webhook_id: world.applicationId },
+              }),
+            ),
+          );
         },
       },
-      { name: "GET /attachments/:channel/:attachment/:name", auth: false, handle: (call, { attachment, name }) => this.#file(call, attachment, name) },
+      {
+        name: "GET /attachments/:channel/:attachment/:name",
+        auth: false,
+        handle: (call, { attachment, name }) => this.#file(call, attachment, name),
+      },
     ];
   }
 
@@ -124,7 +152,8 @@ export class Routes {
 
   #listMessages(call: Call, channel: Channel): Answer {
     const limit = Number(call.query.get("limit") ?? "50");
-    if (!Number.isInteger(limit) || limit < 1 || limit > 100) throw invalidForm({ limit: { _errors: [{ code: "NUMBER_TYPE_MAX", message: "int value should be less than or equal to 100." }] } });
+    if (!Number.isInteger(limit) || limit < 1 || limit > 100)
+      throw invalidForm({ limit: { _errors: [{ code: "NUMBER_TYPE_MAX", message: "int value should be less than or equal to 100." }] } });
     const before = call.query.get("before");
     const after = call.query.get("after");
     const all = this.#world.inChannel(channel.id);
@@ -145,7 +174,10 @@ export class Routes {
     if (call.body["enforce_nonce"] === true && nonce !== undefined) {
       const first = this.#world
         .inChannel(channel.id)
-        .find((message) => message.nonce === String(nonce) && message.authorId === this.#world.bot.id && Date.now() - message.at < nonceWindowMs);
+        .find(
+          (message) =>
+            message.nonce === String(nonce) && message.authorId === this.#world.bot.id && Date.now() - message.at < nonceWindowMs,
+        );
       if (first !== undefined) return ok(this.#wire(first));
     }
     const reference = call.body["message_reference"] as { message_id?: string; fail_if_not_exists?: boolean } | undefined;
@@ -163,7 +195,13 @@ export class Routes {
   #store(
     call: Call,
     channelId: string,
-    more: { readonly nonce?: string | undefined; readonly replyTo?: string | undefined; readonly type?: number; readonly flags?: number; readonly extra?: Record<string, unknown> },
+    more: {
+      readonly nonce?: string | undefined;
+      readonly replyTo?: string | undefined;
+      readonly type?: number;
+      readonly flags?: number;
+      readonly extra?: Record<string, unknown>;
+    },
   ): Stored {
     const content = String(call.body["content"] ?? "");
     const message: Stored = {
@@ -202,7 +240,9 @@ export class Routes {
   /** Tells the sessions about a message. */
   announce(t: "MESSAGE_CREATE" | "MESSAGE_UPDATE", message: Stored): void {
     const guild = this.#world.channels.get(message.channelId)?.guildId !== undefined;
-    this.#gateway().dispatch(t, guild ? "guildMessages" : "directMessages", (blank) => this.#world.wireMessage(message, { gateway: true, blank }));
+    this.#gateway().dispatch(t, guild ? "guildMessages" : "directMessages", (blank) =>
+      this.#world.wireMessage(message, { gateway: true, blank }),
+    );
   }
 
   #edit(call: Call, channel: Channel, id: string | undefined): Answer {
@@ -251,7 +291,8 @@ export class Routes {
   #startThread(call: Call, parent: Channel, id: string | undefined): Answer {
     const source = this.#message(parent, id);
     const name = call.body["name"];
-    if (typeof name !== "string" || name.trim() === "" || name.length > 100) throw invalidForm({ name: { _errors: [{ code: "BASE_TYPE_BAD_LENGTH", message: "Must be between 1 and 100 in length." }] } });
+    if (typeof name !== "string" || name.trim() === "" || name.length > 100)
+      throw invalidForm({ name: { _errors: [{ code: "BASE_TYPE_BAD_LENGTH", message: "Must be between 1 and 100 in length." }] } });
     if (parent.type !== 0) throw new ApiError(400, 50_024, "Cannot execute action on this channel type");
     if (!parent.canSend) throw new ApiError(403, 50_013, "Missing Permissions");
     if (this.#world.channels.has(source.id)) throw new ApiError(400, 160_004, "A thread has already been created for this message");
@@ -261,24 +302,39 @@ export class Routes {
   }
 
   #commands(call: Call, application: string | undefined): Answer {
-    if (application !== this.#world.applicationId) throw new ApiError(403, 20_012, "You are not authorized to perform this action on this application");
+    if (application !== this.#world.applicationId)
+      throw new ApiError(403, 20_012, "You are not authorized to perform this action on this application");
     const list = call.bodyIsList;
-    if (list === undefined) throw invalidForm({ _errors: [{ code: "LIST_TYPE_CONVERT", message: "Only iterables may be used in a ListType" }] });
+    if (list === undefined)
+      throw invalidForm({ _errors: [{ code: "LIST_TYPE_CONVERT", message: "Only iterables may be used in a ListType" }] });
     if (list.length > 100) throw new ApiError(400, 30_032, "Maximum number of application commands reached (100)");
     const names = new Set<string>();
     for (const entry of list as Record<string, unknown>[]) {
       const name = entry["name"];
       const description = entry["description"];
-      if (typeof name !== "string" || !/^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u.test(name) || name !== name.toLowerCase() || names.has(name)) {
+      if (
+        typeof name !== "string" ||
+        !/^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u.test(name) ||
+        name !== name.toLowerCase() ||
+        names.has(name)
+      ) {
         throw invalidForm({ name: { _errors: [{ code: "APPLICATION_COMMAND_INVALID_NAME", message: "Command name is invalid" }] } });
       }
       names.add(name);
       if (typeof description !== "string" || description.length < 1 || description.length > 100) {
-        throw invalidForm({ description: { _errors: [{ code: "BASE_TYPE_BAD_LENGTH", message: "Must be between 1 and 100 in length." }] } });
+        throw invalidForm({
+          description: { _errors: [{ code: "BASE_TYPE_BAD_LENGTH", message: "Must be between 1 and 100 in length." }] },
+        });
       }
       for (const option of listOf(entry["options"]) as Record<string, unknown>[]) {
         const text = option["description"];
-        if (typeof option["name"] !== "string" || option["type"] !== 3 || typeof text !== "string" || text.length < 1 || text.length > 100) {
+        if (
+          typeof option["name"] !== "string" ||
+          option["type"] !== 3 ||
+          typeof text !== "string" ||
+          text.length < 1 ||
+          text.length > 100
+        ) {
           throw invalidForm({ options: { _errors: [{ code: "BASE_TYPE_BAD_LENGTH", message: "option" }] } });
         }
       }
@@ -302,11 +358,16 @@ export class Routes {
     if (interaction.expired || Date.now() - interaction.at > deferWithinMs) throw new ApiError(404, 10_062, "Unknown interaction");
     const type = call.body["type"];
     const allowed = interaction.type === 2 ? [4, 5, 9] : [4, 5, 6, 7, 9];
-    if (typeof type !== "number" || !allowed.includes(type)) throw invalidForm({ type: { _errors: [{ code: "BASE_TYPE_CHOICES", message: "type" }] } });
+    if (typeof type !== "number" || !allowed.includes(type))
+      throw invalidForm({ type: { _errors: [{ code: "BASE_TYPE_CHOICES", message: "type" }] } });
     interaction.acknowledgedAt = Date.now();
     interaction.callbackType = type;
     if (type === 5) {
-      const loading = this.#store({ ...call, body: {}, files: [] }, interaction.channelId, { type: 20, flags: 128, extra: { webhook_id: this.#world.applicationId } });
+      const loading = this.#store({ ...call, body: {}, files: [] }, interaction.channelId, {
+        type: 20,
+        flags: 128,
+        extra: { webhook_id: this.#world.applicationId },
+      });
       interaction.originalId = loading.id;
     }
     return { status: 204 };
@@ -330,18 +391,24 @@ export class Routes {
     const stored = this.#world.bytes.get(`${attachment}/${name}`);
     const expires = Number.parseInt(call.query.get("ex") ?? "0", 16) * 1_000;
     if (stored === undefined || expires < Date.now()) {
-      return { status: 404, raw: { type: "text/plain;charset=UTF-8", content: new TextEncoder().encode("This content is no longer available.") } };
+      return {
+        status: 404,
+        raw: { type: "text/plain;charset=UTF-8", content: new TextEncoder().encode("This content is no longer available.") },
+      };
     }
     return { status: 200, raw: { type: stored.type, content: stored.content } };
   }
 
   #checkContent(call: Call, editing: Stored | undefined): void {
     const content = call.body["content"];
-    if (content !== undefined && content !== null && typeof content !== "string") throw invalidForm({ content: { _errors: [{ code: "STRING_TYPE_CONVERT", message: "Could not interpret as string." }] } });
+    if (content !== undefined && content !== null && typeof content !== "string")
+      throw invalidForm({ content: { _errors: [{ code: "STRING_TYPE_CONVERT", message: "Could not interpret as string." }] } });
     const text = typeof content === "string" ? content : "";
-    if (text.length > 2000) throw invalidForm({ content: { _errors: [{ code: "BASE_TYPE_MAX_LENGTH", message: "Must be 2000 or fewer in length." }] } });
+    if (text.length > 2000)
+      throw invalidForm({ content: { _errors: [{ code: "BASE_TYPE_MAX_LENGTH", message: "Must be 2000 or fewer in length." }] } });
     const keeps = editing !== undefined && content === undefined && (editing.content !== "" || editing.files.length > 0);
-    if (text.trim() === "" && call.files.length === 0 && !keeps && (editing === undefined || editing.files.length === 0)) throw new ApiError(400, 50_006, "Cannot send an empty message");
+    if (text.trim() === "" && call.files.length === 0 && !keeps && (editing === undefined || editing.files.length === 0))
+      throw new ApiError(400, 50_006, "Cannot send an empty message");
     checkMentions(call.body["allowed_mentions"]);
     checkComponents(call.body["components"]);
   }
@@ -364,7 +431,11 @@ function checkMentions(value: unknown): void {
   const parse = (value as { parse?: unknown }).parse;
   if (parse === undefined) return;
   if (!Array.isArray(parse) || parse.some((kind) => kind !== "users" && kind !== "roles" && kind !== "everyone")) {
-    throw invalidForm({ allowed_mentions: { parse: { _errors: [{ code: "BASE_TYPE_CHOICES", message: "Value must be one of {'users', 'roles', 'everyone'}." }] } } });
+    throw invalidForm({
+      allowed_mentions: {
+        parse: { _errors: [{ code: "BASE_TYPE_CHOICES", message: "Value must be one of {'users', 'roles', 'everyone'}." }] },
+      },
+    });
   }
 }
 

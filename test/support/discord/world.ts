@@ -188,8 +188,16 @@ export class World {
     if (channel.type === 1 || channel.type === 3) {
       return { id: channel.id, type: channel.type, last_message_id: null, recipients: channel.recipients.map((id) => this.wireUser(id)) };
     }
-    const base = { id: channel.id, type: channel.type, guild_id: channel.guildId, name: channel.name, parent_id: channel.parentId ?? null, flags: 0 };
-    if (channel.type === 0) return { ...base, position: 0, permission_overwrites: [], nsfw: false, topic: null, last_message_id: null, rate_limit_per_user: 0 };
+    const base = {
+      id: channel.id,
+      type: channel.type,
+      guild_id: channel.guildId,
+      name: channel.name,
+      parent_id: channel.parentId ?? null,
+      flags: 0,
+    };
+    if (channel.type === 0)
+      return { ...base, position: 0, permission_overwrites: [], nsfw: false, topic: null, last_message_id: null, rate_limit_per_user: 0 };
     return {
       ...base,
       owner_id: this.amy.id,
@@ -240,8 +248,29 @@ export class World {
       afk_timeout: 300,
       afk_channel_id: null,
       roles: [
-        { id: this.guildId, name: "@everyone", color: 0, hoist: false, position: 0, permissions: "274878221376", managed: false, mentionable: false, flags: 0 },
-        { id: this.botRoleId, name: "mneme", color: 0, hoist: false, position: 1, permissions: "274878221376", managed: true, mentionable: false, flags: 0, tags: { bot_id: this.bot.id } },
+        {
+          id: this.guildId,
+          name: "@everyone",
+          color: 0,
+          hoist: false,
+          position: 0,
+          permissions: "274878221376",
+          managed: false,
+          mentionable: false,
+          flags: 0,
+        },
+        {
+          id: this.botRoleId,
+          name: "mneme",
+          color: 0,
+          hoist: false,
+          position: 1,
+          permissions: "274878221376",
+          managed: true,
+          mentionable: false,
+          flags: 0,
+          tags: { bot_id: this.bot.id },
+        },
       ],
       members: [this.bot, this.amy, this.bob].map((user) => ({ user: this.wireUser(user.id), ...this.wireMember(user.id) })),
       channels: all.filter((channel) => channel.type === 0).map((channel) => this.wireChannel(channel)),
@@ -252,12 +281,14 @@ export class World {
   /** The message object; `gateway` adds what only dispatches have, `blank` empties what the content intent guards. */
   wireMessage(message: Stored, form: { readonly gateway: boolean; readonly blank: boolean }, depth = 0): Record<string, unknown> {
     const channel = this.channels.get(message.channelId);
-    const mentioned = [...message.content.matchAll(/<@!?(\d+)>/g)].flatMap((match) => (match[1] !== undefined && this.users.has(match[1]) ? [match[1]] : []));
+    const mentioned = [...message.content.matchAll(/<@!?(\d+)>/g)].flatMap((match) =>
+      match[1] !== undefined && this.users.has(match[1]) ? [match[1]] : [],
+    );
     const replied = message.replyTo === undefined ? undefined : this.messages.get(message.replyTo);
     if (replied !== undefined && !replied.removed && replied.authorId !== message.authorId) mentioned.push(replied.authorId);
-    const seesContent = !form.blank || channel?.guildId === undefined || message.authorId === this.bot.id || mentioned.includes(this.bot.id);
-    const member = (id: string): Record<string, unknown> =>
-      channel?.guildId === undefined ? {} : { member: this.wireMember(id) };
+    const seesContent =
+      !form.blank || channel?.guildId === undefined || message.authorId === this.bot.id || mentioned.includes(this.bot.id);
+    const member = (id: string): Record<string, unknown> => (channel?.guildId === undefined ? {} : { member: this.wireMember(id) });
     const showNonce = message.nonce !== undefined && message.authorId === this.bot.id && (form.gateway || this.nonceInHistory);
     return {
       id: message.id,
@@ -276,7 +307,9 @@ export class World {
       components: seesContent ? message.components : [],
       pinned: false,
       flags: message.flags,
-      ...(message.reactions.size === 0 ? {} : { reactions: [...message.reactions].map((name) => ({ count: 1, me: true, emoji: { id: null, name } })) }),
+      ...(message.reactions.size === 0
+        ? {}
+        : { reactions: [...message.reactions].map((name) => ({ count: 1, me: true, emoji: { id: null, name } })) }),
       ...(showNonce ? { nonce: message.nonce } : {}),
       ...(message.authorId === this.bot.id ? { application_id: this.applicationId } : {}),
       ...(form.gateway && channel?.guildId !== undefined ? { guild_id: channel.guildId, ...member(message.authorId) } : {}),
@@ -284,8 +317,15 @@ export class World {
       ...(message.replyTo === undefined
         ? {}
         : {
-            message_reference: { type: 0, channel_id: message.channelId, message_id: message.replyTo, ...(channel?.guildId === undefined ? {} : { guild_id: channel.guildId }) },
-            ...(depth > 0 ? {} : { referenced_message: replied === undefined || replied.removed ? null : this.wireMessage(replied, form, depth + 1) }),
+            message_reference: {
+              type: 0,
+              channel_id: message.channelId,
+              message_id: message.replyTo,
+              ...(channel?.guildId === undefined ? {} : { guild_id: channel.guildId }),
+            },
+            ...(depth > 0
+              ? {}
+              : { referenced_message: replied === undefined || replied.removed ? null : this.wireMessage(replied, form, depth + 1) }),
           }),
       ...message.extra,
     };

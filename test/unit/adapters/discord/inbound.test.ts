@@ -52,7 +52,12 @@ describe("a Discord message", () => {
     const event = read(fixture("group-mention"));
 
     expect(event.text).toBe("ask @Bobby in #support about @Admins at 2025-06-15 15:06 UTC :wave:");
-    expect(event).toMatchObject({ addressed: "mention", account: { displayName: "Amy W" }, chat: { kind: "group", containerId: guildId, title: "general" }, route: { replyTo: event.messageId } });
+    expect(event).toMatchObject({
+      addressed: "mention",
+      account: { displayName: "Amy W" },
+      chat: { kind: "group", containerId: guildId, title: "general" },
+      route: { replyTo: event.messageId },
+    });
   });
 
   it("takes a mention of the bot's own role for a mention of the bot", () => {
@@ -60,7 +65,11 @@ describe("a Discord message", () => {
   });
 
   it("a reply to the bot is for the bot and quotes what was replied to", () => {
-    expect(read(fixture("reply-to-bot"))).toMatchObject({ addressed: "reply", text: "and then?", replyTo: { author: "mneme", text: "first do this", fromSelf: true } });
+    expect(read(fixture("reply-to-bot"))).toMatchObject({
+      addressed: "reply",
+      text: "and then?",
+      replyTo: { author: "mneme", text: "first do this", fromSelf: true },
+    });
   });
 
   it("a reply to a deleted message has no quote and is not for the bot", () => {
@@ -71,7 +80,13 @@ describe("a Discord message", () => {
   });
 
   it("SE-09: a message in a thread belongs to the thread, which names its channel", () => {
-    expect(read(fixture("thread-reply"), thread).chat).toEqual({ id: thread.id, kind: "thread", parentId: channel.id, containerId: guildId, title: "shoes" });
+    expect(read(fixture("thread-reply"), thread).chat).toEqual({
+      id: thread.id,
+      kind: "thread",
+      parentId: channel.id,
+      containerId: guildId,
+      title: "shoes",
+    });
   });
 
   it("a private thread and a group DM are private places", () => {
@@ -85,13 +100,21 @@ describe("a Discord message", () => {
   });
 
   it("names a voice message, a sticker and several pictures, each with what a later download needs", () => {
-    expect(read(fixture("voice-message"), dm).attachments).toMatchObject([{ kind: "voice", mimeType: "audio/ogg", size: 12345, ref: { id: "1378000000000000011", messageId: "1378000000000000010" } }]);
-    expect(read(fixture("sticker-only")).attachments).toMatchObject([{ kind: "sticker", name: "wave", ref: { url: "https://cdn.discordapp.com/stickers/1700000000000000001.png" } }]);
+    expect(read(fixture("voice-message"), dm).attachments).toMatchObject([
+      { kind: "voice", mimeType: "audio/ogg", size: 12345, ref: { id: "1378000000000000011", messageId: "1378000000000000010" } },
+    ]);
+    expect(read(fixture("sticker-only")).attachments).toMatchObject([
+      { kind: "sticker", name: "wave", ref: { url: "https://cdn.discordapp.com/stickers/1700000000000000001.png" } },
+    ]);
     expect(read(fixture("two-images"), dm).attachments.map((file) => file.kind)).toEqual(["image", "image"]);
   });
 
   it("a forwarded message says where it comes from and waits for what is said about it", () => {
-    expect(read(fixture("forward"))).toMatchObject({ text: "meeting at nine", forwardedFrom: "#support", partial: { group: "forward", idleMs: 400 } });
+    expect(read(fixture("forward"))).toMatchObject({
+      text: "meeting at nine",
+      forwardedFrom: "#support",
+      partial: { group: "forward", idleMs: 400 },
+    });
   });
 
   it("says nothing about joins and other system messages", () => {
@@ -126,7 +149,10 @@ describe("a Discord message", () => {
   it("recognises a command typed as text where the bot is addressed, and no path for one", () => {
     expect(read({ ...fixture("dm-text"), content: "/Search red shoes" }, dm).command).toEqual({ name: "search", args: "red shoes" });
     expect(read({ ...fixture("dm-text"), content: "/etc/hosts is what?" }, dm).command).toBeUndefined();
-    expect(read({ ...fixture("group-mention"), content: `<@${botId}> /stop` })).toMatchObject({ addressed: "command", command: { name: "stop", args: "" } });
+    expect(read({ ...fixture("group-mention"), content: `<@${botId}> /stop` })).toMatchObject({
+      addressed: "command",
+      command: { name: "stop", args: "" },
+    });
     expect(read({ ...fixture("thread-reply"), content: "/stop" }, thread).command).toBeUndefined();
   });
 
@@ -140,7 +166,10 @@ describe("a Discord message", () => {
   it("IN-17: whatever a name is, it stays on one line of at most 80 characters", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 200 }), (name) => {
-        const { displayName } = read({ ...fixture("dm-text"), author: { id: "1200000000000000001", username: "amy", global_name: name } }, dm).account;
+        const { displayName } = read(
+          { ...fixture("dm-text"), author: { id: "1200000000000000001", username: "amy", global_name: name } },
+          dm,
+        ).account;
         expect(displayName).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
         expect([...displayName].length).toBeLessThanOrEqual(80);
         expect(displayName).not.toBe("");
@@ -150,11 +179,29 @@ describe("a Discord message", () => {
 
   it("no payload makes it throw", () => {
     fc.assert(
-      fc.property(fc.object({ key: fc.constantFrom("id", "author", "content", "type", "mentions", "attachments", "referenced_message", "message_reference", "message_snapshots", "embeds", "poll"), maxDepth: 4 }), (message) => {
-        messageEvent(message as Fields, context(channel));
-        editEvent(message as Fields, context(channel));
-        commandEvent(message as Fields, context(channel));
-      }),
+      fc.property(
+        fc.object({
+          key: fc.constantFrom(
+            "id",
+            "author",
+            "content",
+            "type",
+            "mentions",
+            "attachments",
+            "referenced_message",
+            "message_reference",
+            "message_snapshots",
+            "embeds",
+            "poll",
+          ),
+          maxDepth: 4,
+        }),
+        (message) => {
+          messageEvent(message, context(channel));
+          editEvent(message, context(channel));
+          commandEvent(message, context(channel));
+        },
+      ),
     );
   });
 });
@@ -197,15 +244,32 @@ describe("a Discord interaction", () => {
   it("a command carries its words and the right to answer it", () => {
     const event = commandEvent(fixture("command"), { botId, place: channel });
 
-    expect(event).toMatchObject({ key: `discord:${botId}:interaction:1378000000000000030`, command: { name: "search", args: "red shoes" }, text: "/search red shoes", addressed: "command", account: { displayName: "Amy" } });
-    expect(event === undefined ? undefined : refOfRoute(event.route, "interaction")).toMatchObject({ token: "aW50ZXJhY3Rpb246MTM3ODAw", applicationId: botId });
+    expect(event).toMatchObject({
+      key: `discord:${botId}:interaction:1378000000000000030`,
+      command: { name: "search", args: "red shoes" },
+      text: "/search red shoes",
+      addressed: "command",
+      account: { displayName: "Amy" },
+    });
+    expect(event === undefined ? undefined : refOfRoute(event.route, "interaction")).toMatchObject({
+      token: "aW50ZXJhY3Rpb246MTM3ODAw",
+      applicationId: botId,
+    });
   });
 
   it("a command in a direct message has a user and no member", () => {
-    expect(commandEvent(fixture("command-in-dm"), { botId, place: dm })).toMatchObject({ command: { name: "help", args: "" }, addressed: "dm", account: { id: "1200000000000000001" } });
+    expect(commandEvent(fixture("command-in-dm"), { botId, place: dm })).toMatchObject({
+      command: { name: "help", args: "" },
+      addressed: "dm",
+      account: { id: "1200000000000000001" },
+    });
   });
 
   it("a button carries its data and its message", () => {
-    expect(buttonEvent(fixture("button"), { botId, place: channel })).toMatchObject({ kind: "button", data: "link:yes", messageId: "1378000000000000024" });
+    expect(buttonEvent(fixture("button"), { botId, place: channel })).toMatchObject({
+      kind: "button",
+      data: "link:yes",
+      messageId: "1378000000000000024",
+    });
   });
 });
