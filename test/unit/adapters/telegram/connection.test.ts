@@ -195,6 +195,14 @@ describe("polling", () => {
     expect(polls().filter((call) => call.outcome !== 200).length).toBeLessThanOrEqual(count);
   });
 
+  it("RC-13: starting twice connects once", async () => {
+    const adapter = make();
+    await Promise.all([adapter.start(io), adapter.start(io)]);
+    await adapter.start(io);
+
+    expect(emulator.calls.filter((call) => call.method === "getMe")).toHaveLength(1);
+  });
+
   it("stopping while it starts ends the start, and nothing is polled afterwards", async () => {
     emulator.fail("getMe", { times: 1, delayMs: 100 });
     const adapter = make();
