@@ -38,6 +38,32 @@ function buildProgram(): Command {
     .exitOverride();
   program.command("start").description("run the gateway until it is stopped").action(lazy(async () => (await import("./start.js")).start));
   program.command("chat").description("talk to the agent in this terminal; needs no platform").action(lazy(async () => (await import("./chat.js")).chat));
+  program
+    .command("status")
+    .description("show platforms, queues and people, whether the gateway runs or not")
+    .option("--json", "as JSON")
+    .action(lazy(async () => (await import("./status.js")).status));
+  program
+    .command("inbox")
+    .description("show what came in and what became of it (why was there no answer?)")
+    .option("--chat <id>", "only this chat")
+    .option("--platform <name>", "only this platform")
+    .option("--limit <n>", "how many, newest first", "20")
+    .option("--json", "as JSON")
+    .action(lazy(async () => (await import("./inbox.js")).inbox));
+  const pair = program.command("pair").description("list and approve the codes of people and groups that want in").helpCommand(false);
+  pair
+    .command("list")
+    .description("show the codes that wait")
+    .option("--json", "as JSON")
+    .action(lazy(async () => (await import("./pair.js")).pairList));
+  pair
+    .command("approve")
+    .argument("<code>", "the code that the person was given")
+    .description("admit who was given this code")
+    .option("--operator", "as an operator, who may approve others")
+    .option("--user", "as a user")
+    .action(lazy(async () => (await import("./pair.js")).pairApprove));
   return program;
 }
 

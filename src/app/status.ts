@@ -1,0 +1,32 @@
+/** What `mneme status` shows, read from the stores alone, so that it is the same for a running and a stopped gateway. */
+import type { Account } from "../domain/identity.js";
+import type { JobLedger } from "../ports/job-queue.js";
+import { readOverview, type Overview } from "../storage/overview.js";
+import type { Offline } from "./offline.js";
+
+export interface Status extends Overview {
+  readonly jobs: Awaited<ReturnType<JobLedger["counts"]>>;
+  readonly people: { readonly admitted: number; readonly operators: readonly Pick<Account, "platform" | "accountId" | "displayName">[] };
+  /** Pairing codes that wait for approval. */
+  readonly codes: number;
+}
+
+export async function readStatus({ db, stores, jobs, pairing }: Offline, now: number): Promise<Status> {
+  const [overview, counts, accounts, codes] = await Promise.all([
+    readOverview(db, now),
+    jobs.counts(),
+    stores.access.accounts(),
+    pairing.pending(),
+  ]);
+  return {
+    ...overview,
+    jobs: counts,
+    people: {
+      admitted: accounts.filter(({ admittedAt }) => admittedAt !== undefined).length,
+      operators: accounts
+        .filter(({ role }) => role === "operator")
+        .map(({ platform, accountId, displayName }) => ({ platform, accountId, displayName })),
+    },
+    codes: codes.length,
+  };
+}
