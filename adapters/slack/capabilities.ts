@@ -1,4 +1,7 @@
-/** What Slack can do, as values. Pace: about one message a second per channel; chat.update has 50 a minute for the bot. */
+/**
+ * What Slack can do, as values. Pace: one message a second per channel and several hundred a minute for the bot, but
+ * `chat.update` only about 50 a minute: hence few per second, of which previews get half.
+ */
 import type { Capabilities } from "../../src/ports/platform-adapter.js";
 import { maxPartLength } from "./render.js";
 
@@ -13,7 +16,7 @@ export const capabilities: Capabilities = {
   buttons: true,
   files: true,
   previewMs: { dm: 1_500, group: 1_500, max: 5_000 },
-  pace: { chatPerSecond: 1, groupPerMinute: 60, botPerSecond: 10 },
+  pace: { chatPerSecond: 1, groupPerMinute: 60, botPerSecond: 4 },
   signOfLifeMs: 0,
   commandForm: "/mneme {command}",
   followsThreads: true,

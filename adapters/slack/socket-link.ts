@@ -8,8 +8,9 @@ import { AdapterError, errorText } from "../../src/domain/errors.js";
 import type { Clock, Logger } from "../../src/ports/runtime.js";
 import { isAuthCode, neededScope, platformCode } from "./api-errors.js";
 import { boltLogger, type BoltModule } from "./bolt.js";
-import { asFields, fieldsOf, textOf } from "./fields.js";
+import { asFields } from "./fields.js";
 import { lateAck } from "./late-ack.js";
+import { parseFrame } from "./socket-frames.js";
 import type { Timing } from "./timing.js";
 
 export interface SocketLinkDeps {
@@ -26,11 +27,12 @@ export interface SocketLinkDeps {
 
 type Client = SocketModeReceiver["client"];
 
-/** One connection: how it ended is `asked` when Slack asked for a new one. */
 interface Connection {
   readonly client: Client;
+  readonly openedAt: number;
   readonly ended: Promise<void>;
-  asked: boolean;
+  /** Slack's reason when it asked for a new connection. */
+  asked?: string;
 }
 
 const pingChannels = ["undici:websocket:ping", "undici:websocket:pong"] as const;
@@ -86,29 +88,36 @@ export class SocketLink {
   }
 
   async #keepUp(first: Connection): Promise<void> {
+    const { clock, timing, logger } = this.#deps;
     let connection: Connection | "again" | AdapterError = first;
     let failures = 0;
     for (;;) {
       let asked = false;
+      failures += 1;
       if (connection instanceof AdapterError) {
         if (connection.code !== "adapter.lost") return this.#fail(connection);
-        failures += 1;
-        this.#deps.logger.warn({ error: connection.message, failures }, "could not connect to Slack again");
+        logger.warn({ error: connection.message, failures }, "could not connect to Slack again");
       } else if (connection !== "again") {
+        logger.info({}, "connected to Slack");
         await connection.ended;
-        failures = 0;
-        asked = connection.asked;
+        // A connection that did not last counts as a failure, so that ends in quick succession are not met with haste.
+        if (clock.now() - connection.openedAt >= timing.reconnectMs.longest) failures = 0;
+        asked = connection.asked !== undefined && failures <= 1;
         await this.#drop(connection.client);
-      } else failures += 1;
+        if (connection.asked === "link_disabled") return this.#fail(socketModeOff());
+      }
       if (this.#stopped) return;
       this.state = "reconnecting";
-      if (!asked) {
-        const { first: shortest, longest } = this.#deps.timing.reconnectMs;
-        await this.#pause(Math.min(longest, shortest * 2 ** Math.min(failures, 10)) * (0.75 + Math.random() / 2));
-      }
+      if (!asked) await this.#pause(this.#wait(failures));
       if (this.#stopped) return;
       connection = await this.#connect();
     }
+  }
+
+  /** Grows from attempt to attempt, spread by a quarter, so that many gateways do not come back at once. */
+  #wait(failures: number): number {
+    const { first, longest } = this.#deps.timing.reconnectMs;
+    return Math.min(longest, first * 2 ** Math.min(Math.max(failures - 1, 0), 10)) * (0.75 + Math.random() / 2);
   }
 
   #fail(error: AdapterError): void {
@@ -137,7 +146,7 @@ export class SocketLink {
     receiver.init(lateAck(app));
     const { client } = receiver;
     let end: () => void = () => undefined;
-    const connection: Connection = { client, asked: false, ended: new Promise((resolve) => (end = resolve)) };
+    const connection: Connection = { client, openedAt: clock.now(), ended: new Promise((resolve) => (end = resolve)) };
     client.on("disconnected", end);
     this.#guardFrames(client, connection);
     this.#current = connection;
@@ -160,7 +169,8 @@ export class SocketLink {
       return opened === "late" ? new AdapterError("adapter.lost", "Slack sent no hello in time") : "again";
     } catch (error) {
       await this.#drop(client);
-      return error === undefined || connection.asked ? "again" : connectError(error); // the library rejects with nothing for a closed socket
+      if (connection.asked === "link_disabled") return socketModeOff();
+      return error === undefined || connection.asked !== undefined ? "again" : connectError(error); // the library rejects with nothing for a closed socket
     } finally {
       cancel();
     }
@@ -176,7 +186,7 @@ export class SocketLink {
         this.#deps.logger.warn({}, "Slack sent a frame that cannot be read; ignored");
         return;
       }
-      if (frame === "disconnect") connection.asked = true;
+      if (frame.type === "disconnect") connection.asked = frame.reason ?? "";
       client["onWebSocketMessage"](data as string, false).catch((error: unknown) => {
         this.#deps.logger.warn({ error: errorText(error) }, "a Socket Mode frame failed");
       });
@@ -245,21 +255,11 @@ function takeAway(client: Client): void {
   (client.websocket as unknown as Inner | undefined)?.cleanup();
 }
 
-/** The type of a frame with everything the library reads from it, or undefined. */
-function parseFrame(text: string): string | undefined {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return undefined; // the caller logs it
-  }
-  const frame = asFields(parsed);
-  const type = frame === undefined ? undefined : textOf(frame, "type");
-  if (frame === undefined || type === undefined) return undefined;
-  if (type === "hello" || type === "disconnect") return type;
-  const payload = asFields(frame["payload"]);
-  if (textOf(frame, "envelope_id") === undefined || payload === undefined) return undefined;
-  return type === "events_api" && textOf(fieldsOf(payload, "event"), "type") === undefined ? undefined : type;
+function socketModeOff(): AdapterError {
+  return new AdapterError(
+    "adapter.setup",
+    "Socket Mode is turned off in the settings of the Slack app; turn it on, or set slack.mode to http",
+  );
 }
 
 function connectError(error: unknown): AdapterError {

@@ -39,7 +39,7 @@ export class EventSource {
   /** Connections opened so far, those without hello included. */
   connections = 0;
   /** What the next connections do instead of saying hello. */
-  readonly openings: ("disconnect-before-hello" | "no-hello" | "cut")[] = [];
+  readonly openings: ("disconnect-before-hello" | "no-hello" | "cut" | "disconnect-after-hello")[] = [];
   httpUrl: string | undefined;
   /** Nothing is sent any more and pings stay unanswered, on the connections that are open now. */
   readonly #mute = new Set<WebSocket>();
@@ -74,11 +74,12 @@ export class EventSource {
       socket.send(JSON.stringify({ type: "disconnect", reason: "warning", debug_info: { host: "emulator" } }));
     } else if (opening === "cut") {
       socket.terminate();
-    } else if (opening === undefined) {
+    } else if (opening !== "no-hello") {
       socket.send(
         JSON.stringify({ type: "hello", num_connections: this.sockets.size + 1, connection_info: { app_id: "A0MNEME" }, debug_info: {} }),
       );
       this.sockets.add(socket);
+      if (opening === "disconnect-after-hello") socket.send(JSON.stringify({ type: "disconnect", reason: "warning", debug_info: {} }));
       for (const delivery of this.deliveries) if (!delivery.acked && delivery.attempts === 0) this.#attempt(delivery);
     }
     this.#options.changed();
@@ -177,7 +178,7 @@ export class EventSource {
   }
 
   /** Asks the app to connect again, as Slack does before it closes a connection. */
-  disconnectMessage(reason: "warning" | "refresh_requested"): void {
+  disconnectMessage(reason: "warning" | "refresh_requested" | "link_disabled"): void {
     this.raw(JSON.stringify({ type: "disconnect", reason, debug_info: {} }));
   }
 

@@ -142,6 +142,26 @@ describe("the connection", () => {
     expect(io.failures).toEqual([]);
   });
 
+  it("RC-09: connections that Slack ends again and again are not opened in haste", async () => {
+    const { slack, adapter, io } = await open({ timing: { reconnectMs: { first: 100, longest: 10_000 } } });
+    slack.source.openings.push(...Array.from({ length: 50 }, () => "disconnect-after-hello" as const));
+    await adapter.start(io);
+
+    await new Promise((resolve) => setTimeout(resolve, 600));
+
+    expect(slack.source.connections).toBeGreaterThanOrEqual(2);
+    expect(slack.source.connections).toBeLessThanOrEqual(5);
+  });
+
+  it("says so when Socket Mode is turned off in the app's settings", async () => {
+    const { slack, io } = await started();
+
+    slack.source.disconnectMessage("link_disabled");
+    await until(() => io.failures.length === 1, "reported");
+
+    expect(io.failures[0]).toMatchObject({ code: "adapter.setup", message: expect.stringContaining("Socket Mode") as string });
+  });
+
   it("RC-09: survives that Slack cannot be reached at all for a while", async () => {
     const { slack, io, adapter, log } = await started();
 
