@@ -7,12 +7,12 @@ import { gap, pattern, type Pattern } from "./patterns.js";
 const client =
   "(?:curl|wget|fetch|httpie|http|nc|ncat|netcat|socat|scp|sftp|rsync|ftp|telnet|invoke-webrequest|invoke-restmethod|iwr|irm|axios|requests\\.(?:post|get|put)|urllib\\S{0,80}|xmlhttprequest|sendbeacon|dig|nslookup)";
 const secretWord = "(?:key|token|secret|passw|pwd|credential|cred|auth|cookie|session)";
-const secretVariable = `(?:\\$\\{?\\(?(?:env:)?\\w*${secretWord}\\w*|%\\w*${secretWord}\\w*%|process\\.env\\b|os\\.environ|os\\.getenv|getenv\\(|\\$env:|printenv|\\$\\((?:env|cat|printenv|<)|\`(?:env|cat|printenv)\\b)`;
+const secretVariable = `(?:\\$\\{?\\(?(?:env:)?\\w*${secretWord}\\w*|%\\w*${secretWord}\\w*%|process\\.env\\b|localstorage|sessionstorage|document\\.cookie|os\\.environ|os\\.getenv|getenv\\(|\\$env:|printenv|\\$\\((?:env|cat|printenv|<)|\`(?:env|cat|printenv)\\b)`;
 const home = "(?:~|\\$home|\\$\\{home\\}|/root|/home/[^/ ]+|/users/[^/ ]+|%userprofile%|\\$env:userprofile)?[/\\\\]?";
 /** Files that hold credentials, without public keys and samples. */
 const strongFile = `(?:${home}\\.ssh[/\\\\](?:id_\\w+|identity|\\*)(?!\\w*\\.pub)|\\bid_(?:rsa|ed25519|ecdsa|dsa)\\b(?!\\.pub)|\\.aws[/\\\\]credentials|\\.netrc\\b|\\.pgpass\\b|\\.git-credentials|\\.docker[/\\\\]config\\.json|\\.kube[/\\\\]config|/etc/shadow|/etc/sudoers|/proc/self/environ|\\.gnupg\\b|wallet\\.dat|application_default_credentials\\.json|\\.config[/\\\\]gh[/\\\\]hosts\\.yml|login data)`;
 const envFile = "(?<![\\w$])\\.env(?:\\.(?!example|sample|template|dist|test|defaults)\\w+)?(?![\\w.])";
-const weakFile = `(?:${envFile}|\\.npmrc\\b|\\.pypirc\\b|/etc/passwd|\\bcredentials\\.(?:json|ya?ml|csv)|\\bsecrets?\\.(?:json|ya?ml|toml|env)|\\bservice-account\\S{0,80}\\.json)`;
+const weakFile = `(?:${envFile}|\\.npmrc\\b|\\.pypirc\\b|/etc/passwd|\\.(?:bash|zsh|psql|mysql|python)_history\\b|\\bcredentials\\.(?:json|ya?ml|csv)|\\bsecrets?\\.(?:json|ya?ml|toml|env)|\\bservice-account\\S{0,80}\\.json)`;
 const secretFile = `(?:${strongFile}|${weakFile})`;
 const reader =
   "(?:cat|less|head|tail|bat|strings|xxd|od|hexdump|base64|type|get-content|gc|scp|cp|rsync|tar [a-z-]+|zip|nano|vim|awk \\S{1,120}|sed \\S{1,120}|grep(?: -\\w+)* \\S{1,120})";
@@ -52,7 +52,7 @@ const credentialReads = pattern(
   "code",
   `(?<![\\w-])${reader}(?: -[\\w-]+(?: \\d+)?)*(?: "?'?\\S{0,80}[^\\s.\\w])? ?"?'?(?:\\./)?${secretFile}`,
   `(?:readfile(?:sync)?|read_text|open|file_get_contents|slurp|load_file|fs\\.read\\w*)\\(? ?["'\`(]+[^"'\`)]*${secretFile}`,
-  `${notDenied}\\b(?:read|open|print|show|display|dump|output|reveal|paste|extract|copy|fetch|view|look at|get|grab|steal|collect|send|upload|post|share|quote)\\b[^.;]{0,40}?${strongFile}`,
+  `${notDenied}\\b(?:read|open|print|show|display|dump|output|reveal|paste|extract|copy|fetch|view|look at|get|grab|steal|collect|send|upload|post|share|quote)\\b(?:(?!\\. |;).){0,40}?${strongFile}`,
   `${notDenied}\\b(?:print|dump|output|reveal|paste|extract|grab|steal|collect|send|upload|post|quote|show|read out|display)\\b(?:(?!\\.(?: |$)|;).){0,40}?${weakFile}`,
   `(?:read|open|print|show|dump)\\b.{0,20}\\bcontents? of\\b.{0,20}${secretFile}`,
   `\\b(?:tar|zip|7z|scp -r|cp -[ar]+)\\b(?![^\\n]{0,120}exclude)[^|;\\n]{0,80}(?:~|\\$home|/root|/home/\\w+|/)/?\\.(?:ssh|aws|gnupg|kube)\\b`,
@@ -97,6 +97,7 @@ const persistence = [
     `${notDenied}\\b(?:modify|edit|change|alter|patch|extend)\\b(?:(?!\\. ).){0,30}(?:${startFile}|\\bcrontab\\b)(?:(?!\\. ).){0,60}\\b(?:downloads?|curl|wget|launch(?:es)?|executes?|loads? the|payload|agent)\\b`,
     "\\| ?crontab(?: -u \\S{1,120})? -|\\bcrontab (?:-u \\S{1,120} )?(?:/|<|-e\\b)\\S{0,80}.{0,40}(?:\\* \\*|@reboot)|\\(crontab -l|echo [^\\n]{0,160}\\| ?(?:sudo )?(?:crontab|tee \\S{0,80}cron)|\\bcrontab -r\\b",
     "@reboot \\S{1,120}|\\bschtasks(?:\\.exe)? /create|\\breg(?:\\.exe)? add [^\\n]{0,120}\\\\run\\b|\\bnew-scheduledtask|\\bregister-scheduledtask|\\blaunchctl (?:load|bootstrap|submit)\\b|\\bat now ?\\+|\\bsystemctl (?:--user )?enable (?:--now )?\\S{0,80}(?:/tmp|update-helper|backdoor|agent-keep)",
+    "(?:[\\d*/,-]+ ){4}[\\da-z*/,-]+ [^\\n]{0,120}\\b(?:curl|wget)\\b[^\\n]{0,120}\\| ?(?:sudo )?(?:ba|z|da)?sh\\b",
     "\\* \\* \\* \\* \\* [^\\n]{0,120}(?:curl|wget|nc|bash -c|python -c|/tmp/|\\| ?(?:ba)?sh)",
   ),
   ...pattern(
