@@ -32,12 +32,6 @@ export function listOf(from: Fields, key: string): Fields[] {
   return Array.isArray(value) ? value.map((item) => asFields(item)).filter((item) => item !== undefined) : [];
 }
 
-/** The texts of the list under this key. */
-export function textsOf(from: Fields, key: string): string[] {
-  const value = from[key];
-  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
-}
-
 /** An object with this key, or an empty one when there is no value: an absent field, never one that is undefined. */
 export function given<Key extends string, Value>(key: Key, value: Value | undefined): Partial<Record<Key, Value>> {
   return value === undefined ? {} : ({ [key]: value } as Partial<Record<Key, Value>>);

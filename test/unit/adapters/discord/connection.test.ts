@@ -278,6 +278,37 @@ describe("Discord's connection", () => {
     expect(all.emulator.sent()).toHaveLength(1);
   });
 
+  it("a start while Discord's API is away ends with an error that may be tried again, and the next one works", async () => {
+    const all = await rig();
+    open = all;
+    await all.emulator.refuseFor(300);
+
+    const error: unknown = await all.adapter.start(all.io).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "adapter.lost", retryable: true });
+    await until(
+      () =>
+        all.adapter.start(all.io).then(
+          () => true,
+          () => false,
+        ),
+      "a later start works",
+    );
+
+    expect(all.adapter.health().state).toBe("connected");
+  });
+
+  it("a start whose gateway does not answer ends in time, and nothing connects afterwards", async () => {
+    const all = await rig({ timings: { startMs: 400, dialMs: 100 } });
+    open = all;
+    all.emulator.gateway.muteHello = true;
+
+    await expect(all.adapter.start(all.io)).rejects.toMatchObject({ code: "adapter.lost", retryable: true });
+    await until(() => all.emulator.gateway.openSockets === 0, "the socket is given back");
+    await new Promise((resolve) => setTimeout(resolve, 700)); // longer than the library's own pause before a reconnect
+
+    expect(all.emulator.gateway.connections).toBe(1);
+  });
+
   it("no login left today: the start says so and is not tried over and over", async () => {
     const all = await rig();
     open = all;
