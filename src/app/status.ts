@@ -1,7 +1,7 @@
 /** What `mneme status` shows, read from the stores alone, so that it is the same for a running and a stopped gateway. */
 import type { Account } from "../domain/identity.js";
 import type { JobLedger } from "../ports/job-queue.js";
-import { readOverview, type Overview } from "../storage/overview.js";
+import { quickCheck, readOverview, type Overview } from "../storage/overview.js";
 import type { Offline } from "./offline.js";
 
 export interface Status extends Overview {
@@ -29,4 +29,9 @@ export async function readStatus({ db, stores, jobs, pairing }: Offline, now: nu
     },
     codes: codes.length,
   };
+}
+
+/** What SQLite finds wrong with the file; empty when nothing. */
+export function quickCheckOf(db: Offline["db"]): Promise<string[]> {
+  return quickCheck(db);
 }

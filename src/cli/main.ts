@@ -64,6 +64,11 @@ function buildProgram(): Command {
     .option("--operator", "as an operator, who may approve others")
     .option("--user", "as a user")
     .action(lazy(async () => (await import("./pair.js")).pairApprove));
+  program
+    .command("doctor")
+    .description("check settings, tokens, model, Redis, disk and database, and name the remedies")
+    .option("--json", "as JSON")
+    .action(lazy(async () => (await import("./doctor.js")).doctor));
   return program;
 }
 
