@@ -58,7 +58,10 @@ const dialect: Dialect = {
   // A label that is an address itself, or has stray brackets, would leave the whole link as raw text.
   link: (label, url) =>
     balanced(label) && !/:\/\/|\]\(/.test(label) ? `[${label}](${linkTarget(url)})` : `${label} (<${linkTarget(url)}>)`,
-  address: (url, next) => (/^\s?$/.test(next) ? url : `<${url}>`),
+  address: (url, next) => {
+    const safe = url.replaceAll("`", "%60");
+    return /^\s?$/.test(next) ? safe : `<${safe}>`;
+  },
 };
 
 /** Text that stays text: a backslash before all that Discord would read as markup. */
@@ -90,7 +93,7 @@ function escapeCharacter(line: string, at: number, end: number): string {
     case "<":
       return /\s/.test(next) ? character : "\\<";
     case "[":
-      return line.includes("](", at) ? "\\[" : character;
+      return "\\[";
     default:
       return character;
   }

@@ -33,7 +33,7 @@ export const markdownDialect: Dialect = {
   codeBlock: (code, language) => fencedBlock(inertCode(code), language),
   // A label may not hold a link of its own, and an address in it is one.
   link: (label, url) => (label.includes("://") ? `${label} (<${linkTarget(url)}>)` : `[${closedLabel(label)}](${linkTarget(url)})`),
-  address: (url) => `<${url}>`,
+  address: (url) => `<${url.replaceAll("`", "%60")}>`,
 };
 
 export const mrkdwnDialect: Dialect = {
@@ -56,8 +56,10 @@ export const mrkdwnDialect: Dialect = {
   address: (url) => `<${escapeAngles(linkTarget(url))}>`,
 };
 
+/** A label whose brackets cannot end it; those in its code spans cannot anyway. */
 function closedLabel(label: string): string {
-  return label.includes("`") ? label : label.replace(/(?<!\\)[[\]]/g, "\\$&");
+  const codeOrBracket = /(?<![`\\])(`+)(?!`)[^]*?(?<!`)\1(?!`)|(?<!\\)[[\]]/g;
+  return label.replace(codeOrBracket, (found) => (found.startsWith("`") ? found : `\\${found}`));
 }
 
 function inertCode(code: string): string {

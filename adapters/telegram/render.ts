@@ -84,7 +84,7 @@ function entitiesOf(flow: Flow): TelegramEntity[] {
   for (const span of flow.spans) {
     if (span.kind === "code-block") found.push(...entity(flow, "pre", span, span.language ? { language: span.language } : {}));
     else if (span.kind === "code" && codes.includes(span)) found.push(...entity(flow, "code", span));
-    else if (span.kind === "quote") found.push(...entity(flow, "blockquote", span));
+    else if (span.kind === "quote") found.push(...entity(flow, "blockquote", span, {}, startsWithCode(flow, span, codes)));
     else if (span.kind === "link" && isEntity(span)) found.push(...entity(flow, "text_link", span, { url: span.url ?? "" }));
     else if (span.kind === "heading") found.push(...aroundCode(flow, "bold", span, codes));
     else if (span.kind === "bold" && !overlapsAny(span, boldHeadings)) found.push(...aroundCode(flow, "bold", span, codes));
@@ -105,6 +105,11 @@ function isEntity(span: FlowSpan): boolean {
   return span.auto !== true || (span.url ?? "").includes("@") || span.cutStart === true || span.cutEnd === true;
 }
 
+/** A quote must hold the code it begins with, white space and all. */
+function startsWithCode(flow: Flow, span: FlowSpan, codes: readonly FlowSpan[]): boolean {
+  return codes.some(({ start, end }) => start === span.start && flow.text.slice(start, end).trim() !== "");
+}
+
 function overlapsAny(span: FlowSpan, others: readonly FlowSpan[]): boolean {
   return others.some((other) => other.start < span.end && other.end > span.start);
 }
@@ -121,17 +126,17 @@ function aroundCode(flow: Flow, type: TelegramEntity["type"], span: FlowSpan, co
   return [...found, ...entity(flow, type, { start, end: span.end })];
 }
 
-/** One entity without white space at its ends, or none. Code keeps its own white space at the start, also in a quote. */
+/** One entity without white space at its ends, or none. Code keeps its own at the start. */
 function entity(
   flow: Flow,
   type: TelegramEntity["type"],
   span: { readonly start: number; readonly end: number },
   extra: Readonly<Record<string, string>> = {},
+  keepStart = type === "pre" || type === "code",
 ): TelegramEntity[] {
   const text = flow.text.slice(span.start, span.end);
   const length = text.trimEnd().length;
   if (length === 0) return [];
-  const codeFirst = flow.spans.some((other) => other.start === span.start && (other.kind === "code-block" || other.kind === "code"));
-  const lead = codeFirst && type !== "text_link" ? 0 : text.length - text.trimStart().length;
+  const lead = keepStart ? 0 : text.length - text.trimStart().length;
   return [{ type, offset: span.start + lead, length: length - lead, ...extra }];
 }
