@@ -11,20 +11,20 @@ export interface RetryOptions {
   readonly patient?: boolean;
   /** Ends all waiting: the database closes. */
   readonly signal: AbortSignal;
-  /** Called once when a patient attempt is past the usual number of tries. */
-  readonly onLongWait?: () => void;
   /** 0 ≤ n < 1; for the jitter. */
   readonly random?: () => number;
 }
 
 const firstWaits: readonly number[] = [1, 2, 4, 8];
 const furtherTries = 15;
+/** From this try on only patient callers still wait. */
+export const patientFrom = firstWaits.length + furtherTries;
 
 /** The wait before try `index` (from 0), or undefined when the tries are used up. Pure but for `random`. */
 export function waitBefore(index: number, patient: boolean, random: () => number): number | undefined {
   const first = firstWaits[index];
   if (first !== undefined) return first;
-  if (index < firstWaits.length + furtherTries) return 20 + Math.floor(random() * 131);
+  if (index < patientFrom) return 20 + Math.floor(random() * 131);
   return patient ? 200 + Math.floor(random() * 801) : undefined;
 }
 
@@ -41,7 +41,6 @@ export async function whileBusy<T>(attempt: () => T, options: RetryOptions): Pro
       if (!isBusy(error)) throw storeError(error, file);
       const wait = waitBefore(index, patient, random);
       if (wait === undefined || signal.aborted) throw busyError(file, error);
-      if (index === firstWaits.length + furtherTries) options.onLongWait?.();
       try {
         await sleep(wait, undefined, { signal });
       } catch {

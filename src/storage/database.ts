@@ -14,6 +14,7 @@ import { migrate, schemaVersionOf, type Migration } from "./migrate.js";
 import { migrations as allMigrations } from "./migrations.js";
 import type { Tx } from "./sql.js";
 import { isBusy, storeError } from "./sqlite-errors.js";
+import { createWriteQueue, type WriteQueue } from "./write-queue.js";
 
 export type { Tx } from "./sql.js";
 
@@ -31,7 +32,7 @@ export interface OpenOptions {
 }
 
 export interface WriteOptions {
-  /** Keeps trying while the database is locked, in order of the calls, until it closes. */
+  /** Keeps trying while the database is locked, until it closes. */
   readonly patient?: boolean;
   /** Leases, heartbeats, caches: not synced to disk, so a power cut may lose the last ones. */
   readonly soft?: boolean;
@@ -41,7 +42,10 @@ export interface Database {
   readonly file: string;
   /** Runs `work` on one consistent state. */
   read<T>(work: (tx: Tx) => T): Promise<T>;
-  /** Runs `work` inside BEGIN IMMEDIATE; an exception rolls back and is passed on. Rejects with `store.busy`, `store.full`, `store.corrupt`. */
+  /**
+   * Runs `work` inside BEGIN IMMEDIATE, in order of the calls; an exception undoes it and is passed on. Writes asked for at the same
+   * time may share a commit. Rejects with `store.busy`, `store.full`, `store.corrupt`.
+   */
   write<T>(work: (tx: Tx) => T, options?: WriteOptions): Promise<T>;
   /** Changes when another connection (another process, or a soft write) has written. */
   dataVersion(): number;
@@ -116,8 +120,6 @@ function running({ file, logger, main, soft, closing, truncateAboveBytes }: Runn
   const driver = createRequire(import.meta.url).resolve("better-sqlite3");
   const onLost = (): void => void main.driver.pragma("wal_autocheckpoint = 1000");
   const checkpointer = createCheckpointer({ file, driver, logger, truncateAboveBytes, onLost });
-  let patientTail: Promise<unknown> = Promise.resolve();
-  let patientWaiting = 0;
   let lastDataVersion = 0;
   let closed: Promise<void> | undefined;
 
@@ -125,15 +127,17 @@ function running({ file, logger, main, soft, closing, truncateAboveBytes }: Runn
     if (signal.aborted) throw new StoreError("store.busy", "The database is closing; nothing was written.");
   }
 
-  async function write<T>(work: (tx: Tx) => T, { patient = false, soft: isSoft = false }: WriteOptions): Promise<T> {
-    open();
-    const connection = isSoft ? soft : main;
-    const onLongWait = (): void =>
-      logger.warn({ file }, "The database has been locked by another process for over a second; still waiting.");
-    const result = await whileBusy(() => connection.transact("BEGIN IMMEDIATE", work), { file, signal, patient, onLongWait });
-    if (!signal.aborted) checkpointer.committed();
-    return result;
+  function writesOf(connection: Connection): WriteQueue {
+    return createWriteQueue({
+      connection,
+      file,
+      signal,
+      onCommit: () => checkpointer.committed(),
+      onLongWait: () => logger.warn({ file }, "The database has been locked by another process for over a second; still waiting."),
+    });
   }
+  const writes = writesOf(main);
+  const softWrites = writesOf(soft);
 
   return {
     file,
@@ -142,14 +146,8 @@ function running({ file, logger, main, soft, closing, truncateAboveBytes }: Runn
       return whileBusy(() => main.transact("BEGIN", work), { file, signal });
     },
     async write(work, options = {}) {
-      if (options.patient !== true) return write(work, options);
-      const turn = patientWaiting === 0 ? write(work, options) : patientTail.then(() => write(work, options));
-      patientWaiting += 1;
-      patientTail = turn.then(
-        () => (patientWaiting -= 1),
-        () => (patientWaiting -= 1),
-      );
-      return turn;
+      open();
+      return (options.soft === true ? softWrites : writes).add(work, options.patient === true);
     },
     dataVersion() {
       try {
@@ -167,6 +165,8 @@ function running({ file, logger, main, soft, closing, truncateAboveBytes }: Runn
     copyTo: (path) => whileBusy(() => void main.prepare("vacuum into ?").run(path), { file, signal }),
     close() {
       closing.abort();
+      writes.stop();
+      softWrites.stop();
       closed ??= (async () => {
         await checkpointer.stop();
         soft.driver.close();

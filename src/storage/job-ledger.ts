@@ -31,7 +31,7 @@ interface StoredJob {
 const spaceWide: ReadonlySet<string> = new Set<JobKind>(["review"]);
 const spaceWideList = JSON.stringify([...spaceWide]);
 /** How long to wait for a scope that another job holds, ms. */
-const busyMs = 1000;
+const busyMs = 500;
 const beatsKeptMs = 86_400_000;
 /** Longest error text kept, in characters. */
 const errorLength = 2000;

@@ -139,6 +139,37 @@ describe("transactions", () => {
     expect(await db.read((tx) => tx.all("select * from settings"))).toEqual([]);
   });
 
+  it("lets writes of one moment share a commit, each succeeding or failing alone and in order", async () => {
+    const db = await openTestDatabase(tempHome());
+    const before = await db.read((tx) => tx.all("select * from settings"));
+    const writes = Array.from({ length: 50 }, (_, n) =>
+      db.write((tx) => {
+        const { id } = tx.run(insert, ["a", `k${n}`, "v"]);
+        if (n % 10 === 3) throw new Error(`no ${n}`);
+        return id;
+      }),
+    );
+
+    const results = await Promise.allSettled(writes);
+
+    const failed = results.flatMap((result, n) => (result.status === "rejected" ? [[n, String(result.reason)]] : []));
+    expect(before).toEqual([]);
+    expect(failed).toEqual([3, 13, 23, 33, 43].map((n) => [n, `Error: no ${n}`]));
+    const keys = await db.read((tx) => tx.all<{ key: string }>("select key from settings order by rowid"));
+    expect(keys.map((row) => row.key)).toEqual(results.flatMap((result, n) => (result.status === "fulfilled" ? [`k${n}`] : [])));
+  });
+
+  it("stores what was asked for before it closes", async () => {
+    const home = tempHome();
+    const db = await openTestDatabase(home);
+    const writing = db.write((tx) => tx.run(insert, ["a", "k", "v"]));
+    await db.close();
+    await writing;
+
+    const again = await openTestDatabase(home);
+    expect(await again.read((tx) => tx.all("select key from settings"))).toEqual([{ key: "k" }]);
+  });
+
   it("notices what another connection has written", async () => {
     const home = tempHome();
     const [db, other] = [await openTestDatabase(home), await openTestDatabase(home)];
@@ -211,6 +242,13 @@ describe("a full disk", () => {
     await expect(stores.outbox.add([big])).rejects.toMatchObject({ code: "store.full", retryable: false });
 
     expect((await stores.outbox.heads(stores.clock.time, 9)).map((row) => row.id)).toEqual(kept);
+    const mixed = await Promise.allSettled([
+      stores.access.noteWrongTry("x", 1),
+      stores.outbox.add([big]),
+      stores.access.noteWrongTry("x", 2),
+    ]);
+    expect(mixed.map((result) => result.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(await stores.access.wrongTries("x", 0)).toBe(2);
     await stores.db.write((tx) => tx.get("pragma max_page_count = 1000000"));
     expect(await stores.outbox.add([big])).toHaveLength(1);
   });
