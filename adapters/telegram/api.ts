@@ -117,6 +117,8 @@ function watching(agent: HttpAgent, progress: Progress): HttpAgent {
 
 function watch(request: ClientRequest, progress: Progress): void {
   request.once("socket", (socket: Socket) => {
+    // node-fetch adds a listener per request and takes it away late: on a busy kept-alive socket that is no leak.
+    socket.setMaxListeners(100);
     const secure = "encrypted" in socket;
     if (!socket.connecting && (!secure || request.reusedSocket)) progress.connected = true;
     else socket.once(secure ? "secureConnect" : "connect", () => (progress.connected = true));
