@@ -7,7 +7,8 @@ import { backslashCounts, codeSpan, escapeOutsideAddresses, linkTarget, shortFen
 import type { Flow } from "../../src/text/flow.js";
 import { layOut } from "../../src/text/layout.js";
 import { parseMarkdown } from "../../src/text/markdown.js";
-import { writeMarked, type Dialect, type Place } from "../../src/text/marked.js";
+import type { Dialect, Place } from "../../src/text/dialect.js";
+import { writeMarked } from "../../src/text/marked.js";
 import { plainText } from "../../src/text/plain.js";
 import { quietFlow, quietText, type PingRule } from "../../src/text/quiet.js";
 import { splitFlow } from "../../src/text/split.js";

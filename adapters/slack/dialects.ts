@@ -3,7 +3,7 @@
  * mrkdwn has no escape for `*`, `_` and `~`: a zero-width space keeps literal ones from acting as marks.
  */
 import { backslashCounts, codeSpan, escapeOutsideAddresses, fencedBlock, linkTarget, shortFencedBlock } from "../../src/text/escape.js";
-import type { Dialect, Place } from "../../src/text/marked.js";
+import type { Dialect, Place } from "../../src/text/dialect.js";
 
 const zeroWidthSpace = "\u200b";
 

@@ -7,7 +7,8 @@ import { shortFencedBlock } from "../../src/text/escape.js";
 import type { Flow } from "../../src/text/flow.js";
 import { layOut } from "../../src/text/layout.js";
 import { parseMarkdown } from "../../src/text/markdown.js";
-import { writeMarked, type Dialect } from "../../src/text/marked.js";
+import type { Dialect } from "../../src/text/dialect.js";
+import { writeMarked } from "../../src/text/marked.js";
 import { plainText } from "../../src/text/plain.js";
 import { splitFlow } from "../../src/text/split.js";
 

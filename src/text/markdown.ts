@@ -188,56 +188,82 @@ class Reader {
 
 type WithoutInside<T> = T extends Block ? Omit<T, "inside"> : never;
 
-const markOf: Readonly<Record<string, Exclude<Mark, "code">>> = { strong: "bold", em: "italic", s: "strike" };
+type Paired = Exclude<Mark, "code">;
+
+const markOf: Readonly<Record<string, Paired>> = { strong: "bold", em: "italic", s: "strike" };
+
+interface OpenLink {
+  readonly start: number;
+  readonly url: string;
+  readonly auto: boolean;
+}
 
 function readInline(children: readonly Token[]): { text: string; spans: Span[] } {
-  let text = "";
-  const spans: Span[] = [];
-  const open: Record<Exclude<Mark, "code">, { depth: number; start: number }> = {
+  const reader = new InlineReader();
+  for (const token of children) reader.take(token);
+  const spans = reader.spans.filter((span) => span.end > span.start).sort((a, b) => a.start - b.start || b.end - a.end);
+  return { text: reader.text, spans };
+}
+
+/** Walks the tokens of one line of text; marks within the same mark count once. */
+class InlineReader {
+  text = "";
+  readonly spans: Span[] = [];
+  readonly #open: Record<Paired, { depth: number; start: number }> = {
     bold: { depth: 0, start: 0 },
     italic: { depth: 0, start: 0 },
     strike: { depth: 0, start: 0 },
   };
-  let link: { readonly start: number; readonly url: string; readonly auto: boolean } | undefined;
-  for (const token of children) {
+  #link: OpenLink | undefined;
+
+  take(token: Token): void {
     const mark = markOf[token.type.replace(/_(open|close)$/, "")];
-    if (mark !== undefined) {
-      const state = open[mark];
-      if (token.nesting > 0 && state.depth++ === 0) state.start = text.length;
-      if (token.nesting < 0 && --state.depth === 0 && state.start < text.length) {
-        spans.push({ kind: mark, start: state.start, end: text.length });
-      }
-    } else if (token.type === "link_open") {
-      link = { start: text.length, url: String(token.attrGet("href") ?? ""), auto: token.info === "auto" };
-    } else if (token.type === "link_close") {
-      if (link !== undefined) text = closeLink(text, link, spans);
-      link = undefined;
-    } else if (token.type === "image") {
-      const start = text.length;
-      const url = String(token.attrGet("src") ?? "");
-      text += readInline(token.children ?? []).text || url;
-      if (link === undefined) text = closeLink(text, { start, url, auto: false }, spans);
-      else if (url !== "") text += ` (${url})`;
-    } else if (token.type === "code_inline") {
-      spans.push({ kind: "code", start: text.length, end: text.length + token.content.length });
-      text += token.content;
-    } else if (token.type === "softbreak" || token.type === "hardbreak") {
-      text += "\n";
-    } else {
-      text += token.content;
+    if (mark !== undefined) this.#mark(mark, token.nesting);
+    else if (token.type === "link_open") this.#openLink(token);
+    else if (token.type === "link_close") this.#closeLink();
+    else if (token.type === "image") this.#image(token);
+    else if (token.type === "softbreak" || token.type === "hardbreak") this.text += "\n";
+    else {
+      const start = this.text.length;
+      this.text += token.content;
+      if (token.type === "code_inline") this.spans.push({ kind: "code", start, end: this.text.length });
     }
   }
-  return { text, spans: spans.filter((span) => span.end > span.start).sort((a, b) => a.start - b.start || b.end - a.end) };
-}
 
-/** Ends a link: its label is one line, one without a visible label shows its address. Returns the text. */
-function closeLink(text: string, link: { readonly start: number; readonly url: string; readonly auto: boolean }, spans: Span[]): string {
-  if (link.url === "") return text;
-  const label = text.slice(link.start).replaceAll("\n", " ");
-  const shown = text.slice(0, link.start) + (isVisible(label) ? label : label + link.url);
-  const auto = link.auto || shown.slice(link.start) === link.url;
-  if (!(auto && link.url.startsWith("mailto:"))) spans.push({ kind: "link", start: link.start, end: shown.length, url: link.url, auto });
-  return shown;
+  #mark(kind: Paired, nesting: number): void {
+    const state = this.#open[kind];
+    if (nesting > 0 && state.depth++ === 0) state.start = this.text.length;
+    if (nesting < 0 && --state.depth === 0) this.spans.push({ kind, start: state.start, end: this.text.length });
+  }
+
+  #openLink(token: Token): void {
+    this.#link = { start: this.text.length, url: String(token.attrGet("href") ?? ""), auto: token.info === "auto" };
+  }
+
+  #closeLink(): void {
+    if (this.#link !== undefined) this.#addLink(this.#link);
+    this.#link = undefined;
+  }
+
+  #image(token: Token): void {
+    const start = this.text.length;
+    const url = String(token.attrGet("src") ?? "");
+    this.text += readInline(token.children ?? []).text || url;
+    if (this.#link === undefined) this.#addLink({ start, url, auto: false });
+    else if (url !== "") this.text += ` (${url})`;
+  }
+
+  /** A label is one line; a link without a visible one shows its address. */
+  #addLink({ start, url, auto }: OpenLink): void {
+    if (url === "") return;
+    const label = this.text.slice(start).replaceAll("\n", " ");
+    const shown = isVisible(label) ? label : label + url;
+    this.text = this.text.slice(0, start) + shown;
+    const isAddress = auto || shown === url;
+    if (!(isAddress && url.startsWith("mailto:"))) {
+      this.spans.push({ kind: "link", start, end: this.text.length, url, auto: isAddress });
+    }
+  }
 }
 
 /** Text of a table cell: links keep their address, since a code block has no links. */

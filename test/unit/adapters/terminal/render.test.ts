@@ -17,7 +17,7 @@ describe("terminal text", () => {
   it("shows an escape sequence instead of obeying it", () => {
     const [part] = render("a \u001b[31mred\u0007 `\u001b[2J`");
 
-    expect((part?.payload as { text: string }).text).toBe("a ␛[31mred␇ `␛[2J`");
+    expect((part?.payload as { text: string } | undefined)?.text).toBe("a ␛[31mred␇ `␛[2J`");
     expect(part?.plain).toBe("a ␛[31mred␇ ␛[2J");
   });
 
