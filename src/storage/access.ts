@@ -44,6 +44,10 @@ export function createAccess({ db, ids }: { readonly db: Database; readonly ids:
     },
     admit(platform, accountId, role, actor, now) {
       return db.write((tx) => {
+        // Somebody may be admitted by id before they have ever written.
+        if (findAccount(tx, platform, accountId) === undefined) {
+          ensureAccount(tx, platform, { id: accountId, displayName: accountId }, ids, now);
+        }
         const sql = "update accounts set role = ?, admitted_at = ? where platform = ? and account_id = ?";
         tx.run(sql, [role ?? "guest", role === undefined ? null : now, platform, accountId]);
         const act = role === undefined ? "remove" : "admit";

@@ -640,6 +640,15 @@ function knowledgeContract(open: () => Promise<StoresUnderTest>): void {
       ]);
     });
 
+    it("admits an account by its id before it has ever written", async () => {
+      const { access } = await open();
+      await access.admit("chat", "zoe", "operator", "cli", 6);
+
+      const zoe = await access.ensureAccount("chat", { id: "zoe", displayName: "Zoe" }, 7);
+
+      expect(zoe).toMatchObject({ role: "operator", admittedAt: 6, displayName: "Zoe" });
+    });
+
     it("gives a group one space for good; a public thread shares its channel's, a private one has its own", async () => {
       const { access } = await open();
 
