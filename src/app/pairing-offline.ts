@@ -5,11 +5,12 @@
 import { registry } from "../../adapters/registry.js";
 import type { GatewayConfig } from "../../config/schema.js";
 import type { Role } from "../domain/identity.js";
-import type { Approval } from "../gateway/pairing.js";
+import { Pairing, type Approval } from "../gateway/pairing.js";
 import { withoutReply } from "../gateway/routes.js";
 import type { Clock, Logger } from "../ports/runtime.js";
 import type { PairingCode } from "../ports/stores.js";
 import { commandText, languageOf, text } from "../words/catalogue.js";
+import type { GatewayParts } from "./gateway.js";
 import type { Offline } from "./offline.js";
 
 /** Who approves on the command line: owner of the wrong tries and name in the audit. */
@@ -37,4 +38,9 @@ async function tell({ config, clock, logger, stores }: ApproveDeps, code: Pairin
   const route = withoutReply(code.route);
   await stores.outbox.add(adapter.render(said).map((part) => ({ kind: "notice", route, part })));
   return true;
+}
+
+/** Pairing on the stores of a gateway in this process. */
+export function pairingOf({ stores, clock }: Pick<GatewayParts, "stores" | "clock">): Pairing {
+  return new Pairing({ access: stores.access, clock });
 }

@@ -82,7 +82,9 @@ export async function listModels({ baseUrl, apiKey, headers }: Omit<ModelAddress
     });
     const body: unknown = response.ok ? await response.json() : undefined;
     const data = typeof body === "object" && body !== null && "data" in body && Array.isArray(body.data) ? (body.data as unknown[]) : [];
-    return data.flatMap((one) => (typeof one === "object" && one !== null && "id" in one && typeof one.id === "string" ? [one.id] : [])).sort();
+    return data
+      .flatMap((one) => (typeof one === "object" && one !== null && "id" in one && typeof one.id === "string" ? [one.id] : []))
+      .sort();
   } catch {
     // The list is a convenience; the call that follows says what is wrong.
     return [];
@@ -97,7 +99,12 @@ export async function probeAdapter(adapter: PlatformAdapter, clock: Clock): Prom
     return findings.map((finding) => ({ ...finding, subject: `${platform}: ${finding.subject}` }));
   } catch (error) {
     return [
-      { level: "error", subject: platform, message: `The check failed: ${errorText(error)}`, remedy: "Check the network and the address of the service." },
+      {
+        level: "error",
+        subject: platform,
+        message: `The check failed: ${errorText(error)}`,
+        remedy: "Check the network and the address of the service.",
+      },
     ];
   } finally {
     await adapter.stop();
@@ -116,7 +123,12 @@ export async function probeRedis(url: string, logger: Logger, clock: Clock): Pro
     await within(connected, redisLimitMs, clock);
     const state = await within(inspectRedis(clients.main), redisLimitMs, clock);
     if (state.problems.length === 0) return [{ level: "ok", subject, message: `Redis ${state.version} answers.` }];
-    return state.problems.map((message) => ({ level: "warning", subject, message, remedy: "Change it in the settings of the Redis server." }));
+    return state.problems.map((message) => ({
+      level: "warning",
+      subject,
+      message,
+      remedy: "Change it in the settings of the Redis server.",
+    }));
   } catch (error) {
     const remedy = "Start Redis or correct redis.url (REDIS_URL). Jobs are kept meanwhile, and nothing is lost.";
     return [{ level: "error", subject, message: `Redis does not answer: ${errorText(error)}`, remedy }];

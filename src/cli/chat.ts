@@ -15,7 +15,7 @@ import { createIds, systemClock } from "../app/runtime.js";
 import type { Logger } from "../ports/runtime.js";
 import type { CliContext } from "./context.js";
 import { exitCodes } from "./failure.js";
-import { sayWhatIsMissing } from "./start.js";
+import { sayWhatIsMissing } from "./missing.js";
 
 const lookEveryMs = 25;
 

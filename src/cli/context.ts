@@ -2,7 +2,7 @@
  * What every command is given: settings on demand, the three streams, and whether a person sits at them.
  * Settings are read at the first `config()`, so that `--help` and a broken file do not meet.
  */
-import type { ReadStream, WriteStream } from "node:tty";
+import { isatty, type ReadStream, type WriteStream } from "node:tty";
 import { processEnvironment, type Environment } from "../../config/env.js";
 import { loadConfig } from "../../config/load.js";
 import type { GatewayConfig } from "../../config/schema.js";
@@ -50,8 +50,7 @@ export function createContext(options: GlobalOptions): CliContext {
     input,
     output,
     errors,
-    // Undefined where the stream is no terminal, whatever its type says.
-    isTerminal: Boolean(input.isTTY) && Boolean(output.isTTY),
+    isTerminal: isatty(0) && isatty(1),
     config() {
       if (loaded === undefined) {
         loaded = loadConfig({ configFile: options.config, dataDir: options.data, env, cwd });

@@ -17,8 +17,8 @@ import { offlineDeps } from "./offline.js";
 export async function doctor(context: CliContext, options: { readonly json?: boolean }): Promise<number> {
   const deps = offlineDeps(context);
   const { config } = deps;
-  const groups = await Promise.all([settingsFindings(config), checkMachine(deps, context.cwd), modelFindings(deps), platformFindings(deps), redisFindings(deps)]);
-  const findings = [...groups.flat(), ...(await accessFindings(deps))];
+  const groups = await Promise.all([checkMachine(deps, context.cwd), modelFindings(deps), platformFindings(deps), redisFindings(deps)]);
+  const findings = [...settingsFindings(config), ...groups.flat(), ...(await accessFindings(deps))];
   const failed = findings.some(({ level }) => level === "error");
   if (options.json === true) context.print(JSON.stringify(findings, null, 2));
   else context.print([...findings.map(lines), "", verdict(findings)].join("\n"));
@@ -70,7 +70,8 @@ async function accessFindings(deps: OfflineDeps): Promise<Finding[]> {
     });
   }
   const hasOperator = access.operators.length > 0 || ((await hasStoredOperator(deps)) ?? false);
-  if (hasOperator) return [...findings, { level: "ok", subject: "access", message: `There is an operator; access.mode is ${access.mode}.` }];
+  if (hasOperator)
+    return [...findings, { level: "ok", subject: "access", message: `There is an operator; access.mode is ${access.mode}.` }];
   findings.push({
     level: "warning",
     subject: "access",

@@ -13,14 +13,20 @@ export function table(heading: readonly string[], rows: readonly (readonly strin
   const cells = [heading, ...rows.map((row) => row.map(clean))];
   const widths = heading.map((_, column) => Math.max(...cells.map((row) => width(row[column] ?? ""))));
   return cells
-    .map((row) => row.map((cell, column) => cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - width(cell)))).join("  ").trimEnd())
+    .map((row) =>
+      row
+        .map((cell, column) => cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - width(cell))))
+        .join("  ")
+        .trimEnd(),
+    )
     .join("\n");
 }
 
 /** Columns of a terminal: East Asian wide characters and emoji take two. */
 function width(value: string): number {
   let sum = 0;
-  for (const letter of value.normalize("NFC")) sum += /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}]/u.test(letter) ? 2 : 1;
+  for (const letter of value.normalize("NFC"))
+    sum += /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}]/u.test(letter) ? 2 : 1;
   return sum;
 }
 

@@ -36,8 +36,19 @@ function buildProgram(): Command {
     .helpCommand(false)
     .showHelpAfterError("`mneme --help` lists the commands, `mneme COMMAND --help` their options.")
     .exitOverride();
-  program.command("start").description("run the gateway until it is stopped").action(lazy(async () => (await import("./start.js")).start));
-  program.command("chat").description("talk to the agent in this terminal; needs no platform").action(lazy(async () => (await import("./chat.js")).chat));
+  program
+    .command("init")
+    .description("set up platforms, model and the first operator, with questions")
+    .option("--yes", "ask nothing; only say what is needed")
+    .action(lazy(async () => (await import("./init.js")).init));
+  program
+    .command("start")
+    .description("run the gateway until it is stopped")
+    .action(lazy(async () => (await import("./start.js")).start));
+  program
+    .command("chat")
+    .description("talk to the agent in this terminal; needs no platform")
+    .action(lazy(async () => (await import("./chat.js")).chat));
   program
     .command("status")
     .description("show platforms, queues and people, whether the gateway runs or not")

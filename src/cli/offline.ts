@@ -15,7 +15,9 @@ export async function inStores<T>(context: CliContext, work: (offline: Offline) 
   const deps = offlineDeps(context);
   const result = await withStores(deps, work);
   if (result === undefined) {
-    context.complain(`There is no database in ${deps.config.data.dir} yet. Start the gateway once (mneme start), or give the right folder with --data DIR.`);
+    context.complain(
+      `There is no database in ${deps.config.data.dir} yet. Start the gateway once (mneme start), or give the right folder with --data DIR.`,
+    );
   }
   return result;
 }

@@ -23,7 +23,13 @@ export async function pairList(context: CliContext, options: { readonly json?: b
   const now = systemClock.now();
   if (options.json === true) {
     const shown = codes.map(({ code, subject, platform, subjectId, label, createdAt, expiresAt }) => ({
-      code, subject, platform, subjectId, label, createdAt, expiresAt,
+      code,
+      subject,
+      platform,
+      subjectId,
+      label,
+      createdAt,
+      expiresAt,
     }));
     context.print(JSON.stringify(shown, null, 2));
   } else if (codes.length === 0) {

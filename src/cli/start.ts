@@ -3,15 +3,15 @@
  * goes to standard error, or is asked for when a person is there.
  */
 import type { GatewayConfig } from "../../config/schema.js";
-import { whatIsMissing, type Missing } from "../../config/readiness.js";
+import { whatIsMissing } from "../../config/readiness.js";
 import { runGateway } from "../app/lifecycle.js";
 import { createLogger } from "../app/logger.js";
 import { createIds, systemClock } from "../app/runtime.js";
 import type { CliContext } from "./context.js";
 import { exitCodes } from "./failure.js";
+import { sayWhatIsMissing } from "./missing.js";
 
 export async function start(context: CliContext): Promise<number> {
-  const startedAt = performance.now();
   const config = await readyConfig(context);
   if (config === undefined) return exitCodes.usage;
   const logger = createLogger({ level: config.log.level, redactor: context.redactor(), destination: 1 });
@@ -24,26 +24,19 @@ export async function start(context: CliContext): Promise<number> {
     logger,
     started: () => {
       const platforms = Object.fromEntries(gateway.parts.supervisor.states().map(({ platform, ok }) => [platform, ok]));
-      logger.info({ platforms, data: config.data.dir, ms: Math.round(performance.now() - startedAt) }, "the gateway is running");
+      logger.info({ platforms, data: config.data.dir, ms: Math.round(performance.now()) }, "the gateway is running");
     },
   });
 }
 
 /** Settings that are complete; asks for what is missing where somebody can be asked. Undefined: it was said what to set. */
 async function readyConfig(context: CliContext): Promise<GatewayConfig | undefined> {
+  if (whatIsMissing(context.config(), "start").length > 0 && context.isTerminal) {
+    const { init } = await import("./init.js");
+    if ((await init(context, {})) !== exitCodes.ok) return undefined;
+  }
   const missing = whatIsMissing(context.config(), "start");
   if (missing.length === 0) return context.config();
   sayWhatIsMissing(context, missing);
   return undefined;
-}
-
-/** The few lines of a start without settings. */
-export function sayWhatIsMissing(context: CliContext, missing: readonly Missing[]): void {
-  context.complain(
-    [
-      "mneme cannot start yet. Set in the environment, in .env or in mneme.yaml:",
-      ...missing.map(({ key, remedy }) => `  ${key}: ${remedy}`),
-      "`mneme init` asks for these on a terminal and writes the files.",
-    ].join("\n"),
-  );
 }

@@ -26,7 +26,9 @@ function summary(dir: string, running: boolean, state: Status, now: number): str
   const { jobs } = state;
   const turns = state.openTurns === 0 ? "none" : `${state.openTurns}, the oldest for ${span(now - (state.oldestTurnAt ?? now))}`;
   const oldestJob = jobs.oldestOpenAt === undefined ? "" : `, the oldest for ${span(now - jobs.oldestOpenAt)}`;
-  const operators = state.people.operators.map(({ platform, accountId, displayName }) => `${clean(displayName)} (${clean(accountKey(platform, accountId))})`);
+  const operators = state.people.operators.map(
+    ({ platform, accountId, displayName }) => `${clean(displayName)} (${clean(accountKey(platform, accountId))})`,
+  );
   return [
     `Gateway:   ${running ? "running" : "not running"} on ${dir} (schema ${state.schema})`,
     `Turns:     ${turns}; sessions: ${state.activeSessions}`,
