@@ -252,8 +252,9 @@ describe("signs of life", () => {
     const first = rig.slack.say({ channel: "D0AMY", user: "U0AMY", text: "one" }).ts;
     const second = rig.slack.say({ channel: "D0AMY", user: "U0AMY", text: "two" }).ts;
     const on = (ts: string): string[] => [...(rig.slack.workspace.find("D0AMY", ts)?.reactions.keys() ?? [])];
-    for (const replyTo of [first, second]) await rig.adapter.signOfLife({ ...dm, replyTo }, never());
-    expect([on(first), on(second)]).toEqual([["eyes"], ["eyes"]]);
+    await rig.adapter.react("D0AMY", first, "⏳", never());
+    await rig.adapter.signOfLife({ ...dm, replyTo: second }, never());
+    expect([on(first), on(second)]).toEqual([["hourglass_flowing_sand"], ["eyes"]]);
 
     await rig.adapter.react("D0AMY", first, undefined, never());
     expect([on(first), on(second)]).toEqual([[], ["eyes"]]);

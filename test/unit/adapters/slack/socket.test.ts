@@ -83,6 +83,20 @@ describe("acknowledging", () => {
     expect(io.messages()[0]?.account.displayName).toBe("U0AMY");
   });
 
+  it("keeps the order of a channel, also when the first speaker's name takes longer to look up", async () => {
+    const { slack, io } = await started({ redeliverMs: 3_000 });
+    slack.say({ channel: "C0GENERAL", user: "U0BOB", text: "known by now" });
+    await io.waitFor((event) => event.kind === "message");
+    slack.fail("users.info", { delayMs: 200 });
+
+    slack.say({ channel: "C0GENERAL", user: "U0AMY", text: "first" });
+    slack.say({ channel: "C0GENERAL", user: "U0BOB", text: "second" });
+    await until(() => io.messages().length === 3, "all three");
+
+    expect(io.messages().map((each) => each.text)).toEqual(["known by now", "first", "second"]);
+    expect(io.messages()[1]?.account.displayName).toBe("Amy");
+  });
+
   it("looks a person up once for many messages", async () => {
     const { slack, io } = await started();
     for (let count = 0; count < 5; count += 1) slack.say({ channel: "D0AMY", user: "U0AMY", text: `hi ${count}` });
