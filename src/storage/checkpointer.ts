@@ -31,7 +31,8 @@ const dueAfterMs = 1000;
 
 /**
  * CommonJS, because evaluated code is. A reader that is always there keeps the log from being cut: each new snapshot lies on frames not
- * copied yet. So the cut holds the writers (at most 100 ms, three times; they wait asynchronously) until readers have moved to the end.
+ * copied yet. So the cut holds the writers (100 ms, or 300 ms once the log is twice too large, at most three times; they wait
+ * asynchronously) until readers have moved to the end.
  */
 const threadCode = `
 const { parentPort, workerData } = require("node:worker_threads");
@@ -49,8 +50,9 @@ function cut() {
   const holder = open(100);
   try {
     for (let round = 0; round < 3 && size() > workerData.above; round += 1) {
+      const until = Date.now() + (size() > 2 * workerData.above ? 300 : 100);
       holder.exec("begin immediate");
-      for (let waited = 0; !copy() && waited < 100; waited += 2) sleep(2);
+      while (!copy() && Date.now() < until) sleep(2);
       holder.exec("commit");
       db.pragma("busy_timeout = 50");
       db.pragma("wal_checkpoint(TRUNCATE)");
