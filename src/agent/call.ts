@@ -21,7 +21,8 @@ export function toolSchemas(tools: readonly Tool[]): ToolSchema[] {
 }
 
 function parametersOf(tool: Tool): { readonly [key: string]: unknown } {
-  const { $schema: _dialect, ...schema } = z.toJSONSchema(tool.input, { io: "input", unrepresentable: "any" }) as Record<string, unknown>;
+  const full = tool.schema ?? (z.toJSONSchema(tool.input, { io: "input", unrepresentable: "any" }) as Record<string, unknown>);
+  const { $schema: _dialect, ...schema } = full;
   return schema["type"] === "object" ? schema : { type: "object", properties: {}, ...schema };
 }
 

@@ -32,6 +32,8 @@ export interface Tool<Input = unknown> {
   readonly name: string;
   readonly description: string;
   readonly input: z.ZodType<Input>;
+  /** JSON Schema of the arguments in a foreign server's own words, sent to the model unchanged; `input` then only checks. Without it the schema is made from `input`. */
+  readonly schema?: { readonly [key: string]: unknown };
   /** `read`: may run in parallel and again. `once`: stored in the turn journal before it runs, its result after; never run twice. */
   readonly effect: "read" | "once";
   /** Returns the result text. May throw: the caller turns it into an error result. */
