@@ -55,6 +55,7 @@ export function createBullmqQueue(deps: BullmqQueueDeps): JobQueue {
     return producer;
   }
 
+  /** Without BullMQ's version check: its question could fail between two connections, and a queue made then stays useless. */
   function openQueue(Constructor: typeof Queue, connection: Redis): Queue {
     const queue = new Constructor(queueName, { connection, prefix, skipVersionCheck: true, streams: { events: { maxLen: keptEvents } } });
     queue.on("error", (error) => logger.debug({ error: error.message }, "The queue met an error; its jobs are offered again."));
@@ -84,7 +85,10 @@ export function createBullmqQueue(deps: BullmqQueueDeps): JobQueue {
       if (jobs.length === 0) return;
       const { clients, queue } = await connect();
       if (queue === undefined || clients.main.status !== "ready") {
-        throw new GatewayError("internal", "Redis does not answer; the jobs wait in the database.", { retryable: true, retryAfterMs: 5000 });
+        throw new GatewayError("internal", "Redis does not answer; the jobs wait in the database.", {
+          retryable: true,
+          retryAfterMs: 5000,
+        });
       }
       const now = clock.now();
       const added = queue.addBulk(
@@ -145,15 +149,19 @@ export function createBullmqQueue(deps: BullmqQueueDeps): JobQueue {
   };
 }
 
-/** Returns when the client is connected, or after the usual waiting time: then the next command says what is wrong. */
+/** Returns when the client is connected, has failed to, or after the usual waiting time: then the next command says what is wrong. */
 async function untilReady(client: Redis): Promise<void> {
   if (client.status === "ready") return;
-  let timer: NodeJS.Timeout | undefined;
+  let settle: () => void = () => undefined;
+  const timer = setTimeout(() => settle(), answerMs);
   await new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, answerMs);
+    settle = resolve;
     client.once("ready", resolve);
+    client.once("error", settle);
   });
   clearTimeout(timer);
+  client.off("ready", settle);
+  client.off("error", settle);
 }
 
 /** BullMQ refuses ids with ":" and ids that are whole numbers. */

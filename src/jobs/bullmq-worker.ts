@@ -55,7 +55,6 @@ export async function startBullmqWorker(deps: BullmqWorkerDeps): Promise<BullmqW
       lockDuration: deps.lockMs,
       stalledInterval: Math.max(500, Math.round(deps.lockMs / 2)),
       runRetryDelay: 1000,
-      skipVersionCheck: true,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
     });
@@ -65,9 +64,7 @@ export async function startBullmqWorker(deps: BullmqWorkerDeps): Promise<BullmqW
 
   async function take(job: Job<{ id: string }>, token?: string): Promise<void> {
     lastTaken = clock.now();
-    const outcome = isClosing
-      ? ({ state: "again", at: clock.now() } as const)
-      : await running.start(job.data.id, deps.run);
+    const outcome = isClosing ? ({ state: "again", at: clock.now() } as const) : await running.start(job.data.id, deps.run);
     if (outcome.state !== "again") return;
     await job.moveToDelayed(Math.max(outcome.at, clock.now() + 1), token);
     throw new bullmq.DelayedError();
@@ -101,7 +98,9 @@ export async function startBullmqWorker(deps: BullmqWorkerDeps): Promise<BullmqW
     const timeout = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, closeMs);
     });
-    const closed = worker.close(force).catch((error: unknown) => logger.debug({ error: errorText(error) }, "The queue's worker did not close cleanly."));
+    const closed = worker
+      .close(force)
+      .catch((error: unknown) => logger.debug({ error: errorText(error) }, "The queue's worker did not close cleanly."));
     await Promise.race([closed, timeout]);
     clearTimeout(timer);
     clients.disconnect();

@@ -7,7 +7,15 @@ import type { Clock, Logger } from "../ports/runtime.js";
 
 const hourMs = 3_600_000;
 
-export function pruneHourly({ ledger, clock, logger }: { readonly ledger: JobLedger; readonly clock: Clock; readonly logger: Logger }): () => Promise<void> {
+export function pruneHourly({
+  ledger,
+  clock,
+  logger,
+}: {
+  readonly ledger: JobLedger;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): () => Promise<void> {
   let last: number | undefined;
   return async () => {
     const now = clock.now();

@@ -70,7 +70,8 @@ export function createRelay({ ledger, queue, clock, logger, dataVersion, sweepMs
       try {
         await queue.offer(batch);
       } catch (error) {
-        if (!isAway) logger.warn({ error: errorText(error), waiting: jobs.length }, "Background jobs wait: the queue's server does not answer.");
+        if (!isAway)
+          logger.warn({ error: errorText(error), waiting: jobs.length }, "Background jobs wait: the queue's server does not answer.");
         isAway = true;
         return false;
       }

@@ -20,6 +20,8 @@ export interface JobRunnerDeps {
   readonly limitMs?: number;
   /** Name under which this process says that it lives; by default a new id. */
   readonly worker?: string;
+  /** Why no job may be taken now (the schema is not this program's), or undefined. Asked before each claim. */
+  readonly refusal?: () => Promise<string | undefined>;
   /** The wait before the next attempt, ms. */
   readonly retryDelay?: (attempts: number) => number;
 }
@@ -45,10 +47,18 @@ export function createJobRunner(deps: JobRunnerDeps): JobRunner {
   const { ledger, clock, logger, ids, leaseMs = 30_000 } = deps;
   const worker = deps.worker ?? ids.next();
   let cancelBeat: (() => void) | undefined;
+  let refused: string | undefined;
 
   const run: RunJob = async (id, signal) => {
     try {
       if (signal.aborted) return { state: "again", at: clock.now() };
+      const refusal = await deps.refusal?.();
+      if (refusal !== undefined) {
+        if (refusal !== refused) logger.warn({ worker, reason: refusal }, "This worker takes no jobs.");
+        refused = refusal;
+        return { state: "again", at: clock.now() + ledgerAwayMs };
+      }
+      refused = undefined;
       const claimed = await ledger.claim(id, worker, leaseMs, clock.now());
       if (claimed === "over") return { state: "done" };
       if ("notBefore" in claimed) return { state: "again", at: claimed.notBefore };
@@ -88,7 +98,7 @@ async function runClaimed(deps: JobRunnerDeps, job: ClaimedJob, stop: AbortSigna
   const startedAt = clock.now();
   const hold = holdLease(deps, job, stop);
   try {
-    const result = await hold.orLeft(callHandler(deps.handlers, job, { signal: hold.signal, heartbeat: hold.beat }));
+    const result = await hold.orLeft(callHandler(deps.handlers, job, { signal: hold.signal, heartbeat: () => hold.beat() }));
     if ("postponeMs" in result) throw new GatewayError("job.postponed", result.reason, { retryAfterMs: result.postponeMs });
     await ledger.finish(job.id, job.fence, result.watermarks, clock.now());
     logger.debug({ ...log, ms: clock.now() - startedAt }, "A job is done.");

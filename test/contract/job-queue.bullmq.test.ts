@@ -79,8 +79,8 @@ describe.skipIf(missing !== undefined)(`when Redis dies or forgets${missing === 
     removeHome(home);
   });
 
-  function open(): JobQueue {
-    const queue = createBullmqQueue({ url: redis.url, prefix: "mneme", clock: systemClock, logger: world.log, lockMs: leaseMs });
+  function open(watchMs = 15_000): JobQueue {
+    const queue = createBullmqQueue({ url: redis.url, prefix: "mneme", clock: systemClock, logger: world.log, lockMs: leaseMs, watchMs });
     opened.push(queue);
     return queue;
   }
@@ -91,15 +91,15 @@ describe.skipIf(missing !== undefined)(`when Redis dies or forgets${missing === 
     relay.start();
   }
 
-  async function work(handler: JobHandler): Promise<JobQueue> {
-    const queue = open();
+  async function work(handler: JobHandler, queue: JobQueue = open()): Promise<JobQueue> {
     const deps = { ledger: world.ledger, clock: systemClock, logger: world.log, ids: countedIds("w"), leaseMs };
     const runner = createJobRunner({ ...deps, handlers: handlers(handler), retryDelay: () => 50 });
     await queue.work(runner.run, { concurrency: 2 });
     return queue;
   }
 
-  const allDone = (count: number) => (rows: readonly { state: string }[]) => rows.length === count && rows.every(({ state }) => state === "done");
+  const allDone = (count: number) => (rows: readonly { state: string }[]) =>
+    rows.length === count && rows.every(({ state }) => state === "done");
 
   it("does not delay the gateway by a dead Redis, and runs the jobs when it comes", async () => {
     await redis.stop();
@@ -154,6 +154,24 @@ describe.skipIf(missing !== undefined)(`when Redis dies or forgets${missing === 
     expect((await world.effects()).map(({ job }) => job).sort()).toEqual(["busy0", "busy1", "busy2", "busy3"]);
   });
 
+  it("JQ-02: builds a worker again that takes nothing although jobs wait", async () => {
+    startRelay();
+    await work(leavesEffect(world.db, "here", 5), open(300));
+    await world.add(intent("first"));
+    relay.wake();
+    await world.until("the first one done", allDone(1));
+    await relay.close();
+    await world.add(intent("unseen"));
+
+    // A job in the list without the mark that wakes a worker.
+    await redis.command("HSET", "mneme:jobs:job-unseen", "name", "stretch", "data", '{"id":"unseen"}', "opts", "{}", "timestamp", "1");
+    await redis.command("LPUSH", "mneme:jobs:wait", "job-unseen");
+
+    await world.until("both done", allDone(2), 3000);
+    expect(world.log.lines.some(({ message }) => message.includes("built again"))).toBe(true);
+    expect(await world.effects()).toHaveLength(2);
+  });
+
   it("runs what a Redis that forgot everything held, once it is offered again", async () => {
     startRelay(500);
     await dispatchReady();
@@ -170,7 +188,15 @@ describe.skipIf(missing !== undefined)(`when Redis dies or forgets${missing === 
 
   it("JQ-08: a worker process ends within 5 s of SIGTERM although Redis is dead", async () => {
     startRelay();
-    const order = { file: world.file, redis: { url: redis.url, prefix: "mneme" }, leaseMs, concurrency: 1, graceMs: 300, does: "work", ms: 5 } as const;
+    const order = {
+      file: world.file,
+      redis: { url: redis.url, prefix: "mneme" },
+      leaseMs,
+      concurrency: 1,
+      graceMs: 300,
+      does: "work",
+      ms: 5,
+    } as const;
     const idle = await startWorkerProcess(order);
     await redis.stop();
     await pause(300);
@@ -188,7 +214,9 @@ describe.skipIf(missing !== undefined)(`when Redis dies or forgets${missing === 
     const health = await dispatch.health();
 
     expect(health.detail).toContain("noeviction");
-    await expect.poll(() => world.log.lines.some(({ level, message }) => level === "warn" && message.includes("maxmemory-policy is allkeys-lru"))).toBe(true);
+    await expect
+      .poll(() => world.log.lines.some(({ level, message }) => level === "warn" && message.includes("maxmemory-policy is allkeys-lru")))
+      .toBe(true);
   });
 
   it("never writes the password of the address to the log", async () => {

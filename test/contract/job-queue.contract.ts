@@ -31,8 +31,8 @@ export interface JobQueueDescriptor {
 
 const leaseMs = 800;
 
-export function jobQueueContract({ name, begin }: JobQueueDescriptor): void {
-  describe(`the job queue: ${name}`, () => {
+export function jobQueueContract(descriptor: JobQueueDescriptor): void {
+  describe(`the job queue: ${descriptor.name}`, () => {
     let home: TempHome;
     let world: JobWorld;
     let backend: QueueUnderTest;
@@ -40,7 +40,7 @@ export function jobQueueContract({ name, begin }: JobQueueDescriptor): void {
     beforeEach(async () => {
       home = tempHome({ keep: true });
       world = await openJobWorld(home.path("mneme.db"));
-      backend = await begin(world);
+      backend = await descriptor.begin(world);
     });
 
     afterEach(async () => {
@@ -127,7 +127,11 @@ export function jobQueueContract({ name, begin }: JobQueueDescriptor): void {
       expect(tries).toHaveLength(3);
       expect((tries[1] ?? 0) - (tries[0] ?? 0)).toBeGreaterThanOrEqual(45);
       expect((tries[2] ?? 0) - (tries[1] ?? 0)).toBeGreaterThanOrEqual(95);
-      expect((await world.ledger.list({ state: "failed", limit: 5 }))[0]).toMatchObject({ id: "broken", attempts: 3, error: "the model is silent" });
+      expect((await world.ledger.list({ state: "failed", limit: 5 }))[0]).toMatchObject({
+        id: "broken",
+        attempts: 3,
+        error: "the model is silent",
+      });
 
       isBroken = false;
       expect(await world.ledger.retry("broken", Date.now())).toBe(true);

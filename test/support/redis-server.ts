@@ -25,7 +25,8 @@ export interface RedisServer {
 export function missingRedis(): string | undefined {
   const found = spawnSync("redis-server", ["--version"], { encoding: "utf8" });
   if (found.status === 0) return undefined;
-  const reason = "SKIPPED: no redis-server on this machine. Install it (Debian: apt-get install redis-server) to run the tests of the Redis queue.";
+  const reason =
+    "SKIPPED: no redis-server on this machine. Install it (Debian: apt-get install redis-server) to run the tests of the Redis queue.";
   if (process.env["CI"] === "true") throw new Error(reason);
   process.stderr.write(`\n*** ${reason}\n`);
   return reason;
@@ -41,7 +42,19 @@ export async function startRedis(options: { readonly keepData?: boolean } = {}):
     url: `redis://127.0.0.1:${port}`,
     port,
     async start() {
-      const args = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", ...durable, "--dir", home.dir, "--maxmemory-policy", "noeviction"];
+      const args = [
+        "--port",
+        String(port),
+        "--bind",
+        "127.0.0.1",
+        "--save",
+        "",
+        ...durable,
+        "--dir",
+        home.dir,
+        "--maxmemory-policy",
+        "noeviction",
+      ];
       child = spawn("redis-server", args, { stdio: "ignore" });
       const ended = once(child, "exit").then(([code]) => {
         throw new Error(`redis-server ended at once with code ${String(code)}.`);

@@ -35,10 +35,6 @@ const queue =
   order.redis === undefined
     ? createEmbeddedQueue({ ledger: world.ledger, clock: systemClock, logger, dataVersion: () => world.db.dataVersion() })
     : createBullmqQueue({ ...order.redis, clock: systemClock, logger, lockMs: order.leaseMs });
-runner.start();
-await queue.work(runner.run, { concurrency: order.concurrency });
-const bullmqIsLoaded = Object.keys(createRequire(import.meta.url).cache).some((path) => path.includes("bullmq"));
-say(`ready${bullmqIsLoaded ? " with bullmq" : ""}`);
 // Something must keep an embedded worker alive, as the platforms' connections do in the gateway.
 const alive = setInterval(() => undefined, 1000);
 process.once("SIGTERM", () => {
@@ -50,3 +46,7 @@ process.once("SIGTERM", () => {
     say("closed");
   })();
 });
+runner.start();
+await queue.work(runner.run, { concurrency: order.concurrency });
+const bullmqIsLoaded = Object.keys(createRequire(import.meta.url).cache).some((path) => path.includes("bullmq"));
+say(`ready${bullmqIsLoaded ? " with bullmq" : ""}`);
