@@ -8,6 +8,7 @@ import { checkedInput, cutResult, notRun, runCall, type CallOutcome } from "./ca
 import { modelEntries } from "./context.js";
 import type { AgentRequest, AgentResult } from "./request.js";
 import type { Tool } from "./tool.js";
+import { holdsFenced } from "../safety/fence.js";
 
 export interface LoopDeps {
   readonly model: ChatModel;
@@ -173,8 +174,14 @@ export class Loop {
     const begun = await this.#request.hooks.startCall(call, tool?.effect ?? "read");
     if (begun !== "run") return { outcome: { content: begun.result, failed: false, interrupted: false }, stored: true };
     if (tool === undefined) return { outcome: { content: refusal ?? notRun.content, failed: true, interrupted: false }, stored: false };
-    const context = { ...this.#request.context, callId: call.id, signal: this.#signal };
+    const { context: given } = this.#request;
+    const context = { ...given, untrusted: [...given.untrusted, ...this.#fencedResults()], callId: call.id, signal: this.#signal };
     return { outcome: await runCall(tool, input, context, this.#deps.redact), stored: false };
+  }
+
+  /** What tools of this very turn brought in: no source for anything that is saved later in it. */
+  #fencedResults(): string[] {
+    return this.#entries.flatMap((entry) => (entry.role === "tool" && holdsFenced(entry.content) ? [entry.content] : []));
   }
 
   /** Counts equal failures; tells the model, and ends the turn's tool use when it goes on. */
@@ -205,7 +212,7 @@ export class Loop {
   #answered(answer: ModelAnswer): AgentResult {
     this.#entries.push(assistantEntry(answer));
     this.#partialText = "";
-    return this.#result("answer", answer.text);
+    return { ...this.#result("answer", answer.text), ...(answer.finish === "length" ? { cutOff: true } : {}) };
   }
 
   #failed(failure: ModelFailureClass, partialText: string): AgentResult {

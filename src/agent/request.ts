@@ -59,6 +59,8 @@ export interface AgentResult {
   readonly iterations: number;
   /** Those of them that called tools. */
   readonly toolIterations: number;
+  /** The server ended the answer at its output limit. */
+  readonly cutOff?: boolean;
   readonly failure?: ModelFailureClass;
   /** Text that was streamed before an abort or a failure. */
   readonly partialText: string;

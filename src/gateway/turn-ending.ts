@@ -6,6 +6,7 @@ import type { AgentResult, ToolContext } from "../agent/agent.js";
 import { sealTranscript, type Entry } from "../domain/transcript.js";
 import type { ModelFailureClass } from "../ports/chat-model.js";
 import type { Session, StoredEntry, TurnCommit, TurnRow } from "../ports/stores.js";
+import { holdsFenced } from "../safety/fence.js";
 import { text, type Language } from "../words/catalogue.js";
 import type { AbortReason } from "./running-turn.js";
 
@@ -37,7 +38,10 @@ export function endingOf(input: EndingInput): Ending {
   if (abort === "timeout") return failed(input, text(language, "turn.timeout"), "deadline");
   if (abort === "stopped" || abort === "interrupted") return cut(input, abort);
   if (result === undefined) return failed(input, text(language, "turn.failed"), "the agent did not end");
-  if (result.outcome === "answer") return { outcome: "answered", entries: result.entries, reply: result.text };
+  if (result.outcome === "answer") {
+    const note = result.cutOff === true ? `\n\n${text(language, "turn.cut")}` : "";
+    return { outcome: "answered", entries: result.entries, reply: `${result.text}${note}` };
+  }
   if (result.outcome === "aborted") return cut(input, "stopped");
   return failed(input, failureText(result.failure, language, input.newCommand), result.failure ?? "failed");
 }
@@ -72,15 +76,15 @@ export function failureText(failure: ModelFailureClass | undefined, language: La
 /** What the tools of a turn may know: who speaks, in which session, and what was said by whom. */
 export function toolContext(session: Session, turn: TurnRow, history: readonly StoredEntry[]): Omit<ToolContext, "callId" | "signal"> {
   const mine = history.filter((stored) => stored.entry.role === "user" && stored.accountId === turn.speaker.accountId);
-  const quoted = history.filter((stored) => stored.entry.role === "tool").map((stored) => stored.text);
-  const unsaid = [turn.user.content.replace(turn.said, " ")];
+  const foreign = history.map((stored) => stored.entry.content).filter((content) => holdsFenced(content));
+  const unsaid = holdsFenced(turn.user.content) ? [turn.user.content.replace(turn.said, " ")] : [];
   return {
     session: { id: session.id, spaceId: session.spaceId, spaceKind: session.spaceKind, isPrivate: session.isPrivate },
     speaker: turn.speaker,
     turn: { id: turn.id, claim: turn.claim },
     origin: "turn",
     said: [...mine.map((stored) => ({ sessionId: session.id, text: stored.text })), { sessionId: session.id, text: turn.said }],
-    untrusted: [...quoted, ...unsaid].filter((piece) => piece.trim() !== ""),
+    untrusted: [...foreign, ...unsaid],
   };
 }
 
