@@ -207,6 +207,27 @@ describe.skipIf(missing !== undefined)(`when Redis dies or forgets${missing === 
     expect(ms).toBeLessThan(5000);
   });
 
+  it("JQ-08: a worker process that never reached Redis ends within 5 s of SIGTERM", async () => {
+    startRelay();
+    await redis.stop();
+    const order = {
+      file: world.file,
+      redis: { url: redis.url, prefix: "mneme" },
+      leaseMs,
+      concurrency: 1,
+      graceMs: 300,
+      does: "work",
+      ms: 5,
+    } as const;
+    const lost = await startWorkerProcess(order);
+
+    const { ms, code } = await lost.stop();
+
+    expect(lost.lines).toContain("closed");
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(5000);
+  });
+
   it("JQ-04: warns when Redis may evict waiting jobs", async () => {
     await redis.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
     startRelay();
