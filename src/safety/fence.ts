@@ -183,3 +183,10 @@ function readTag(text: string): ReadTag {
     "<memorycontext".startsWith(folded.replace(/^<\/+/u, "<"));
   return couldBe ? { kind: "undecided", length: first.length, text: first } : { kind: "none", length: first.length, text: first };
 }
+
+/** True when the text holds something that a fence marks as not the speaker's own words: tool output, documents, quotes, recall. */
+export function holdsFenced(text: string): boolean {
+  return foreignTags.some((tag) => text.includes(`<${tag}`));
+}
+
+const foreignTags: readonly FenceTag[] = ["untrusted-content", "memory-context", "quoted-message", "earlier-messages"];
