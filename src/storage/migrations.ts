@@ -5,6 +5,7 @@
 import { mailTables, workTables } from "./first-schema-mail.js";
 import { conversationTables, identityTables } from "./first-schema.js";
 import type { Migration } from "./migrate.js";
+import { skillTables } from "./skill-log.js";
 
 export const migrations: readonly Migration[] = [
   {
@@ -20,6 +21,12 @@ export const migrations: readonly Migration[] = [
     name: "job-workers",
     up(tx) {
       tx.exec("create table job_workers (worker text primary key, at integer not null) strict");
+    },
+  },
+  {
+    name: "skills",
+    up(tx) {
+      tx.exec(skillTables);
     },
   },
 ];
