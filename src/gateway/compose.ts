@@ -66,7 +66,7 @@ function composeOne(message: InboundMessage, stamp: string | undefined): string 
     lines.push(fence("quoted-message", quoted, { source: from }));
   }
   if (message.forwardedFrom !== undefined) {
-    lines.push(fence("quoted-message", message.text, { source: message.forwardedFrom, note: "(forwarded by the speaker)" }));
+    lines.push(fence("forwarded-message", message.text, { source: message.forwardedFrom }));
   } else if (message.text !== "") {
     lines.push(message.text);
   }

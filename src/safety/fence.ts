@@ -189,4 +189,5 @@ export function holdsFenced(text: string): boolean {
   return foreignTags.some((tag) => text.includes(`<${tag}`));
 }
 
-const foreignTags: readonly FenceTag[] = ["untrusted-content", "memory-context", "quoted-message", "earlier-messages"];
+const ownTags: ReadonlySet<string> = new Set(["speaker-profile", "session-handover"]);
+const foreignTags: readonly string[] = knownTags.filter((tag) => !ownTags.has(tag));
