@@ -19,7 +19,6 @@ const covering = z.object({
 export const jobKinds = {
   review: { payload: covering.extend({ memory: z.boolean(), skills: z.boolean(), flush: z.boolean() }), attempts: 5 },
   stretch: { payload: covering, attempts: 10 },
-  title: { payload: covering, attempts: 3 },
 } as const;
 
 export type JobKind = keyof typeof jobKinds;

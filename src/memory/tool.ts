@@ -154,9 +154,13 @@ function authorOf(context: ToolContext, evidence: string | undefined): Author {
   };
 }
 
+const changedMessages = { add: "Saved.", replace: "Replaced.", remove: "Removed." } as const;
+
+/** The messages of a call that changed a store. */
+export const savedMessages: ReadonlySet<string> = new Set(Object.values(changedMessages));
+
 function messageFor(change: Change, changed: boolean): string {
-  if (!changed) return "Already stored: nothing had to change.";
-  return { add: "Saved.", replace: "Replaced.", remove: "Removed." }[change.action];
+  return changed ? changedMessages[change.action] : "Already stored: nothing had to change.";
 }
 
 function refusalText(refusal: Refusal): string {
