@@ -51,7 +51,8 @@ const dialect: Dialect = {
   heading: (level) => (level <= 3 ? `${"#".repeat(level)} ` : undefined),
   rule: "──────────",
   bullet: "- ",
-  looseIndent: Infinity,
+  // Discord itself takes any indent; what follows code or a cut is shown from the left, as everywhere.
+  looseIndent: 3,
   text: escapeText,
   code: codeSpan,
   // Discord takes a word after the fence for a language only when it is made of these.

@@ -34,8 +34,9 @@ export interface TelegramPayload {
 /** "@name" pings that person or group whoever writes it; "tg://user" links do too and are therefore no links here. */
 const pings: readonly PingRule[] = [{ sign: /(?<![\p{L}\p{N}_])@(?=[A-Za-z0-9_])/gu, keepAddresses: true }];
 
-/** Addresses without scheme that hold a handle ("medium.com/@amy"): linked, so that they stay whole and ping nobody. */
-const bareAddress = /(?<![\w@/.:-])(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}\/[^\s@]{0,500}@[^\s]{0,500}/gi;
+/** Addresses with a handle that the parser did not link ("medium.com/@amy"): linked here, so that they stay whole and ping nobody. */
+const bareAddress =
+  /(?<![\w@/.:-])(?:https?:\/\/)?(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}\/[\w\-./?=&%#~+:]{0,500}@[\w\-./?=&%#~+:@]{0,500}/gi;
 
 /** Model Markdown to parts of at most 4096 UTF-16 units and 100 entities; text without anything visible gives none. */
 export function render(markdown: string): RenderedPart[] {
@@ -63,7 +64,7 @@ function linkBare(flow: Flow): Flow {
     const start = match.index;
     const end = start + match[0].length;
     const taken = flow.spans.some((span) => ["code", "code-block", "link"].includes(span.kind) && span.start < end && span.end > start);
-    if (!taken) added.push({ kind: "link", start, end, url: encodeURI(`https://${match[0]}`), auto: true });
+    if (!taken) added.push({ kind: "link", start, end, url: /^https?:/i.test(match[0]) ? match[0] : `https://${match[0]}`, auto: true });
   }
   if (added.length === 0) return flow;
   return { ...flow, spans: [...flow.spans, ...added].sort((a, b) => a.start - b.start || b.end - a.end) };

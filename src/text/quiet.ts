@@ -13,7 +13,7 @@ export interface PingRule {
 
 const breaker = "\u200b";
 /** Host, then a path of characters no platform ends an address at: what comes after those is text and may ping. */
-const addresses = /\b[a-z][a-z0-9+.-]{0,20}:\/\/[\p{L}\p{N}.:-]+[/?#][\p{L}\p{N}\-._~:/?#@!$&*+,;=%]*/giu;
+const addresses = /\b[a-z][a-z0-9+.-]{0,20}:\/\/[\p{L}\p{N}.:-]+[/?#][\p{L}\p{N}\-._~:/?#@&+=%]*/giu;
 
 /** The flow with mentions broken outside code and links that are addresses. */
 export function quietFlow(flow: Flow, rules: readonly PingRule[]): Flow {
