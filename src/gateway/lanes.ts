@@ -109,9 +109,10 @@ export class Lanes {
     if (lane === undefined) return { stopped: false, dropped: [] };
     const dropped = lane.waiting.filter((act) => mayStop(act));
     lane.waiting = lane.waiting.filter((act) => !mayStop(act));
-    const stopped = lane.running !== undefined && mayStop(lane.running);
-    if (stopped) lane.running?.abort("stopped");
-    return { stopped, dropped };
+    const running = lane.running !== undefined && mayStop(lane.running) ? lane.running : undefined;
+    running?.abort("stopped");
+    dropped.unshift(...(running?.leftover() ?? []));
+    return { stopped: running !== undefined, dropped };
   }
 
   state(key: string): { readonly runningSince: number | undefined; readonly waiting: number } {

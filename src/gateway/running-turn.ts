@@ -83,8 +83,9 @@ export class RunningTurn {
     return true;
   }
 
-  /** The acts that joined since the last call; the turn starts its model call anew. */
+  /** The acts that joined since the last call; the turn starts its model call anew. None when it ends for another reason. */
   takeJoined(): Act[] {
+    if (this.#reason !== undefined && this.#reason !== "joined") return [];
     const joined = this.#joining;
     this.#joining = [];
     if (this.#reason === "joined") {
@@ -106,7 +107,7 @@ export class RunningTurn {
     return steered;
   }
 
-  /** What came too late for this turn goes back to its lane. */
+  /** What the turn has not taken up: it goes back to its lane, or is stopped with it. */
   leftover(): Act[] {
     return [...this.#joining.splice(0), ...this.#steered.splice(0)];
   }

@@ -88,7 +88,7 @@ export class TurnRunner {
           return;
         }
         const joined = running.takeJoined();
-        if (joined.length > 0 && running.reason === undefined) {
+        if (joined.length > 0) {
           running.act = concat([running.act, ...joined]);
           const more = await this.#compose(running, history, channel);
           const user: UserEntry = { role: "user", content: more.content };
