@@ -14,6 +14,8 @@ export interface Lifetime {
   readonly until?: Promise<void>;
   /** Ends the process at once; for the hard limit and a second signal. */
   readonly exit?: (code: number) => void;
+  /** Where signals and late errors are heard: the process. */
+  readonly events?: Pick<NodeJS.EventEmitter, "on" | "off">;
 }
 
 /** How long running answers get, and after which the process ends whatever still hangs. */
@@ -26,7 +28,7 @@ const signals = ["SIGTERM", "SIGINT"] as const;
  * stop cleanly. Rejects with what made the start fail (everything is closed then).
  */
 export async function runGateway(life: Lifetime): Promise<number> {
-  const { gateway, logger, exit = (code) => process.exit(code) } = life;
+  const { gateway, logger, exit = (code) => process.exit(code), events = process } = life;
   // Timers of the program are unreferenced, and a platform that is down holds no socket: this keeps the process.
   const keepAlive = setInterval(() => undefined, 2_147_483_647);
   let asked = false;
@@ -40,14 +42,10 @@ export async function runGateway(life: Lifetime): Promise<number> {
     logger.info({ signal, graceMs }, "stopping; a second signal ends at once");
     ask();
   };
-  const onLateError = (error: unknown): void => {
-    // The log itself has no reader any more: saying so would come back here.
-    if (isBrokenPipe(error)) return ask();
-    logger.error({ error }, "an error that nobody handled; going on");
-  };
-  for (const signal of signals) process.on(signal, onSignal);
-  process.on("uncaughtException", onLateError);
-  process.on("unhandledRejection", onLateError);
+  const onLateError = (error: unknown): void => logger.error({ error }, "an error that nobody handled; going on");
+  for (const signal of signals) events.on(signal, onSignal);
+  events.on("uncaughtException", onLateError);
+  events.on("unhandledRejection", onLateError);
   try {
     const started = gateway.start().then(() => life.started?.());
     await Promise.race([stopAsked, started.then(() => Promise.race([stopAsked, life.until ?? never]))]);
@@ -59,9 +57,9 @@ export async function runGateway(life: Lifetime): Promise<number> {
     throw error;
   } finally {
     clearInterval(keepAlive);
-    for (const signal of signals) process.off(signal, onSignal);
-    process.off("uncaughtException", onLateError);
-    process.off("unhandledRejection", onLateError);
+    for (const signal of signals) events.off(signal, onSignal);
+    events.off("uncaughtException", onLateError);
+    events.off("unhandledRejection", onLateError);
   }
 }
 
@@ -82,8 +80,4 @@ async function stop({ gateway, logger, exit }: Required<Pick<Lifetime, "gateway"
   } finally {
     clearTimeout(hard);
   }
-}
-
-function isBrokenPipe(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "EPIPE";
 }

@@ -50,6 +50,8 @@ export async function chat(context: CliContext): Promise<number> {
     failed = await anyFailed(gateway, beganAt);
   });
   const exitCode = await runGateway({ gateway, logger, until });
+  // The prompt still stands on the last line.
+  if (isTerminal) context.print("");
   return exitCode === exitCodes.ok && failed ? exitCodes.failed : exitCode;
 }
 

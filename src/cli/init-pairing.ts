@@ -20,6 +20,8 @@ import { clean } from "./layout.js";
 
 const lookEveryMs = 300;
 const sendLimitMs = 5_000;
+/** What a terminal sends for Ctrl+C when it does not make it a signal. */
+const controlC = 3;
 
 export async function pairFirstOperator(context: CliContext): Promise<void> {
   const config = context.config();
@@ -49,10 +51,10 @@ export async function pairFirstOperator(context: CliContext): Promise<void> {
       if (!ok) log.warn(`${platform} is not connected: ${context.redactor().text(lastError ?? "not yet")}`);
     }
     log.step("Write anything to the bot in a direct message. Ctrl+C leaves this out.");
-    const code = await firstCode(gateway);
+    const code = await firstCode(context, gateway);
     if (code === undefined) return log.info("Left out. Later: `mneme pair approve CODE --operator`.");
     const who = `${clean(code.label)} (${clean(accountKey(code.platform, code.subjectId))})`;
-    if (!answered(await confirm({ message: `${who} wrote to the bot. Is that you, the operator?` }))) return;
+    if (!answered(await confirm({ message: `${who} wrote to the bot. Is that you, the operator?`, initialValue: false }))) return;
     const approval = await approveCode(
       { config, clock, logger, pairing: pairingOf(gateway.parts), stores: gateway.parts.stores },
       code.code,
@@ -66,12 +68,18 @@ export async function pairFirstOperator(context: CliContext): Promise<void> {
   }
 }
 
-/** The first person's code; undefined after Ctrl+C. */
-async function firstCode(gateway: Gateway): Promise<PairingCode | undefined> {
+/**
+ * The first person's code; undefined after Ctrl+C. What is typed meanwhile is thrown away: a key pressed too early must not
+ * answer the question who becomes an operator.
+ */
+async function firstCode({ input }: CliContext, gateway: Gateway): Promise<PairingCode | undefined> {
   const interrupt = new AbortController();
-  const onInterrupt = (): void => interrupt.abort();
-  process.once("SIGINT", onInterrupt);
+  const onTyped = (typed: Buffer): void => {
+    if (typed.includes(controlC)) interrupt.abort();
+  };
   const pairing = pairingOf(gateway.parts);
+  input.setRawMode(true);
+  input.on("data", onTyped).resume();
   try {
     while (!interrupt.signal.aborted) {
       const code = (await pairing.pending()).find(({ subject }) => subject === "account");
@@ -80,7 +88,8 @@ async function firstCode(gateway: Gateway): Promise<PairingCode | undefined> {
     }
     return undefined;
   } finally {
-    process.off("SIGINT", onInterrupt);
+    input.off("data", onTyped).pause();
+    input.setRawMode(false);
   }
 }
 

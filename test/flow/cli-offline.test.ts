@@ -62,7 +62,7 @@ describe("mneme pair", { timeout: timeoutMs }, () => {
 describe("mneme status and mneme inbox", { timeout: timeoutMs }, () => {
   it("tell whether a gateway runs, when something last came and went, and why there was no answer", async () => {
     const where = await world();
-    const { stop } = await startGateway(where);
+    const running = await startGateway(where);
     where.model.push("Hello.");
     where.telegram.person(1001);
     where.telegram.person(stranger);
@@ -74,7 +74,7 @@ describe("mneme status and mneme inbox", { timeout: timeoutMs }, () => {
     const during = JSON.parse((await cli(where, ["status", "--json"])).out) as Record<string, unknown>;
     const rows = JSON.parse((await cli(where, ["inbox", "--json"])).out) as { disposition: string; accountId: string }[];
     const text = await cli(where, ["inbox", "--chat", String(stranger), "--limit", "5"]);
-    await stop();
+    await running.stop();
     const after = await cli(where, ["status"]);
 
     expect(during).toMatchObject({
