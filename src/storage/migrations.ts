@@ -5,6 +5,7 @@
 import { mailTables, workTables } from "./first-schema-mail.js";
 import { conversationTables, identityTables } from "./first-schema.js";
 import type { Migration } from "./migrate.js";
+import { createSearch } from "./search-schema.js";
 import { skillTables } from "./skill-log.js";
 
 export const migrations: readonly Migration[] = [
@@ -28,5 +29,9 @@ export const migrations: readonly Migration[] = [
     up(tx) {
       tx.exec(skillTables);
     },
+  },
+  {
+    name: "search",
+    up: createSearch,
   },
 ];

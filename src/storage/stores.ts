@@ -9,6 +9,7 @@ import { createInbox } from "./inbox.js";
 import { createMemoryLog } from "./memory-log.js";
 import { createOutbox } from "./outbox.js";
 import { createOverlay } from "./overlay.js";
+import { feedMessages } from "./search-feed.js";
 import { createSessions } from "./sessions.js";
 import type { OnEntries } from "./turn-commit.js";
 import { createTurns } from "./turn-journal.js";
@@ -17,6 +18,7 @@ export interface StoresDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly ids: Ids;
+  /** What else is done with messages in their own transaction; by default they go into the search index. */
   readonly onEntries?: OnEntries;
 }
 
@@ -35,7 +37,7 @@ export function createStores(deps: StoresDeps): Stores {
     inbox: createInbox(deps),
     outbox: createOutbox(deps),
     sessions: createSessions(deps),
-    turns: createTurns(deps),
+    turns: createTurns({ onEntries: feedMessages, ...deps }),
     access: createAccess(deps),
     memoryLog: createMemoryLog(deps),
     overlay: createOverlay(deps),

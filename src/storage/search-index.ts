@@ -1,0 +1,204 @@
+/**
+ * Search over what was said, on the two full-text tables. Reads run in a thread of their own; what they return is ranked here. A message
+ * is found as soon as its turn is committed, a stretch after its job.
+ */
+import { originOf } from "../domain/identity.js";
+import type { FoundSession, SearchHit, SearchIndex, SearchQuery, SearchScope } from "../ports/search.js";
+import type { Database } from "./database.js";
+import { checkSearch, rebuildSearch } from "./search-care.js";
+import { feedStretches } from "./search-feed.js";
+import { exactList, scopeFacts, termLists, type ScopeFacts } from "./search-lists.js";
+import { best, collect, likeliest, rankSessions, type Matches, type RankedSession } from "./search-ranking.js";
+import { createSearchReader, type SearchReader } from "./search-reader.js";
+import * as rows from "./search-rows.js";
+
+/** Messages and stretches looked at closely. */
+const messageCandidates = 800;
+const stretchCandidates = 300;
+const shownMessages = 5;
+const nothing: Matches = { masks: new Map(), weights: [] };
+
+export function createSearchIndex({ db }: { readonly db: Database }): SearchIndex {
+  const reader = createSearchReader(db.file);
+  return {
+    search: (query, scope, limit) => search(reader, query, scope, limit),
+    recent: (scope, limit) => recent(reader, scope, limit),
+    around: (messageId, scope, characters) => around(reader, messageId, scope, characters),
+    indexStretches: (sessionId, upTo) => db.write((tx) => feedStretches(tx, sessionId, upTo)),
+    check: () => checkSearch(db),
+    rebuild: () => rebuildSearch(db),
+    originsOf: (personId) =>
+      db.read((tx) =>
+        tx
+          .all<{ platform: string; accountId: string }>("select platform, account_id as accountId from accounts where person_id = ?", [
+            personId,
+          ])
+          .map(({ platform, accountId }) => originOf({ platform, accountId, chat: { id: "", kind: "dm" } })),
+      ),
+    originsOfGroup: (spaceId) =>
+      db.read((tx) =>
+        tx
+          .all<{ origin: string }>("select distinct origin from sessions where space_id = ? and space_kind = 'group'", [spaceId])
+          .map(({ origin }) => origin),
+      ),
+    close: () => reader.close(),
+  };
+}
+
+async function search(reader: SearchReader, query: SearchQuery, scope: SearchScope, limit: number): Promise<SearchHit[]> {
+  if (query.exact === "" && query.broad.length === 0) return [];
+  const facts = await scopeFacts(reader, scope);
+  if (facts === undefined) return [];
+  if (query.mode !== "natural" && query.exact !== "") {
+    const found = await searchExact(reader, facts, query, scope, limit);
+    if (found.length > 0 || query.mode === "strict") return found;
+  }
+  return query.broad.length === 0 ? [] : searchBroad(reader, facts, query.broad, scope, limit);
+}
+
+/** Messages that fit the expression, ranked by the terms in them. */
+async function searchExact(
+  reader: SearchReader,
+  facts: ScopeFacts,
+  query: SearchQuery,
+  scope: SearchScope,
+  limit: number,
+): Promise<SearchHit[]> {
+  const fitting = await exactList(reader, facts, query.exact);
+  if (fitting.length === 0) return [];
+  const { messages } = await termLists(reader, facts, query.terms, false);
+  // What fits stays, also where all its terms lie behind the limit of their lists.
+  const all = { ids: fitting, isCut: false };
+  const matches = collect([all, ...messages], facts.messages, new Set(fitting));
+  return rank(reader, { facts, terms: query.terms, scope, limit, messages: matches, stretches: nothing });
+}
+
+async function searchBroad(
+  reader: SearchReader,
+  facts: ScopeFacts,
+  terms: readonly string[],
+  scope: SearchScope,
+  limit: number,
+): Promise<SearchHit[]> {
+  const lists = await termLists(reader, facts, terms, true);
+  const messages = collect(lists.messages, facts.messages);
+  return rank(reader, { facts, terms, scope, limit, messages, stretches: collect(lists.stretches, facts.stretches) });
+}
+
+interface Ranking {
+  readonly facts: ScopeFacts;
+  readonly terms: readonly string[];
+  readonly scope: SearchScope;
+  readonly limit: number;
+  readonly messages: Matches;
+  readonly stretches: Matches;
+}
+
+async function rank(reader: SearchReader, { facts, terms, scope, limit, messages, stretches }: Ranking): Promise<SearchHit[]> {
+  const [messageRows, stretchRows] = (await reader.read([
+    rows.messageRows(scope, best(messages, messageCandidates)),
+    rows.stretchRows(scope, best(stretches, stretchCandidates)),
+  ])) as [rows.MessageRow[], rows.StretchRow[]];
+  const roots = await rootsOf(
+    reader,
+    [...messageRows, ...stretchRows].map((row) => row.session_id),
+    scope,
+  );
+  const family = (sessionId: string): string => roots.get(sessionId) ?? sessionId;
+  const left = roots.left;
+  const meanWords = stretchRows.reduce((sum, { words }) => sum + words, 0) / Math.max(1, stretchRows.length);
+  const ranked = rankSessions({
+    messages: messageRows
+      .map((row) => ({
+        id: row.id,
+        family: family(row.session_id),
+        length: row.length,
+        before: row.before ?? undefined,
+        behind: row.behind ?? undefined,
+      }))
+      .filter((candidate) => !left.has(candidate.family)),
+    messageMatches: messages,
+    meanLength: facts.meanLength,
+    stretches: stretchRows
+      .map((row) => ({ id: row.id, family: family(row.session_id), from: row.from_id, to: row.to_id, words: row.words }))
+      .filter((candidate) => !left.has(candidate.family)),
+    stretchMatches: stretches,
+    meanWords,
+    withNeighbours: stretches !== nothing,
+  });
+  // With a role filter only what was said in that role counts as found.
+  const found = scope.roles === undefined ? ranked : ranked.filter(({ messageIds }) => messageIds.length > 0);
+  return hits(reader, { scope, terms, ranked: found.slice(0, limit), stretchRows });
+}
+
+type Roots = ReadonlyMap<string, string> & { readonly left: ReadonlySet<string> };
+
+/** The oldest session that each one continues, and those of the sessions to be left out. */
+async function rootsOf(reader: SearchReader, sessionIds: readonly string[], scope: SearchScope): Promise<Roots> {
+  const [found] = (await reader.read([rows.rootRows([...sessionIds, ...scope.exceptSessions])])) as [rows.RootRow[]];
+  const roots = new Map(found.map(({ start, root }) => [start, root]));
+  return Object.assign(roots, { left: new Set(scope.exceptSessions.map((id) => roots.get(id) ?? id)) });
+}
+
+interface Ranked {
+  readonly scope: SearchScope;
+  readonly terms: readonly string[];
+  readonly ranked: readonly RankedSession[];
+  readonly stretchRows: readonly rows.StretchRow[];
+}
+
+/** The ranked sessions with what there is to show of them. */
+async function hits(reader: SearchReader, { scope, terms, ranked, stretchRows }: Ranked): Promise<SearchHit[]> {
+  if (ranked.length === 0) return [];
+  const stretchById = new Map(stretchRows.map((row) => [row.id, row]));
+  // A session found by its stretch alone shows what was said in it.
+  const spans = ranked.flatMap(({ messageIds, stretch }) => {
+    const row = messageIds.length > 0 || stretch === undefined ? undefined : stretchById.get(stretch.id);
+    return row === undefined ? [] : [row];
+  });
+  const ids = ranked.flatMap(({ messageIds }) => messageIds.slice(0, shownMessages));
+  const [families, texts, ...said] = (await reader.read([
+    rows.familyRows(
+      scope,
+      ranked.map(({ family }) => family),
+    ),
+    rows.textRows(scope, ids),
+    ...spans.map((span) => rows.spanRows(scope, span)),
+  ])) as [rows.SessionRow[], ...rows.TextRow[][]];
+  const sessionByRoot = new Map(families.map((row) => [row.root, rows.sessionOf(row)]));
+  const textById = new Map((texts ?? []).map((row) => [row.id, rows.textOf(row)]));
+  return ranked.flatMap(({ family, score, messageIds, stretch }) => {
+    const session = sessionByRoot.get(family);
+    const span = spans.findIndex(({ id }) => id === stretch?.id);
+    const messages =
+      messageIds.length > 0
+        ? messageIds.slice(0, shownMessages).flatMap((id) => textById.get(id) ?? [])
+        : likeliest((said[span] ?? []).map(rows.textOf), terms, shownMessages);
+    return session === undefined || messages.length === 0 ? [] : [{ session, score, messages }];
+  });
+}
+
+async function recent(reader: SearchReader, scope: SearchScope, limit: number): Promise<FoundSession[]> {
+  // Several sessions may be one conversation, so more are read than are shown.
+  const [newest] = (await reader.read([rows.recentRows(scope, limit * 4 + 20)])) as [{ readonly id: string }[]];
+  const roots = await rootsOf(
+    reader,
+    newest.map(({ id }) => id),
+    scope,
+  );
+  const wanted = [...new Set(newest.map(({ id }) => roots.get(id) ?? id))].filter((root) => !roots.left.has(root)).slice(0, limit);
+  const [families] = (await reader.read([rows.familyRows(scope, wanted)])) as [rows.SessionRow[]];
+  return families.map(rows.sessionOf).toSorted((a, b) => b.lastActiveAt - a.lastActiveAt || (a.sessionId < b.sessionId ? 1 : -1));
+}
+
+async function around(reader: SearchReader, messageId: number, scope: SearchScope, characters: number) {
+  const [[message]] = (await reader.read([rows.textRows(scope, [messageId])])) as [rows.TextRow[]];
+  if (message === undefined) return [];
+  const [members] = (await reader.read([rows.memberRows([message.sessionId])])) as [{ readonly id: string }[]];
+  const sessionIds = members.map(({ id }) => id);
+  const [before, behind] = (await reader.read([
+    rows.aroundRows(scope, sessionIds, messageId, true, characters),
+    rows.aroundRows(scope, sessionIds, messageId, false, characters),
+  ])) as [rows.TextRow[], rows.TextRow[]];
+  return [...before, ...behind].map(rows.textOf);
+}
