@@ -15,7 +15,10 @@ import type { Clock, Logger } from "../ports/runtime.js";
 import type { Database } from "../storage/database.js";
 import type { FolderLock } from "../storage/data-folder.js";
 import type { Stores } from "../storage/stores.js";
+import type { FeatureLife } from "./features.js";
 import type { HttpServer } from "./http.js";
+import type { Jobs } from "./jobs.js";
+import type { Learning } from "./learning.js";
 
 export interface GatewayParts {
   readonly config: GatewayConfig;
@@ -29,12 +32,18 @@ export interface GatewayParts {
   readonly delivery: Delivery;
   readonly http: HttpServer;
   readonly model: OpenAiModel;
+  readonly features: FeatureLife;
+  readonly learning: Learning;
+  readonly jobs: Jobs;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
+/** How long running jobs may take to end before they are handed back. */
+const jobGraceMs = 3_000;
 const pruneEveryMs = 3_600_000;
 const checkpointEveryMs = 60_000;
+const flushEveryMs = 60_000;
 /** How often rows written by other processes (command line, workers) are looked for. */
 const watchEveryMs = 500;
 
@@ -54,6 +63,8 @@ export class Gateway {
       logger.warn({}, "ACCESS IS OPEN: everybody who finds this bot may use it and its model. Set access.mode to pairing to change that.");
     }
     await delivery.recover();
+    await this.parts.features.start();
+    await this.parts.jobs.start();
     for (const turn of await unfinishedTurns({ turns: stores.turns, sessions: stores.sessions, clock })) lanes.resume(turn);
     await pipeline.recover();
     delivery.wake();
@@ -63,6 +74,7 @@ export class Gateway {
       await stores.outbox.prune(clock.now());
     });
     this.#every("checkpoint", checkpointEveryMs, async () => void (await db.checkpoint()));
+    this.#every("flush", flushEveryMs, () => this.parts.learning.flushIdle());
     this.#every("watch", watchEveryMs, async () => {
       const version = db.dataVersion();
       if (version === this.#dataVersion) return;
@@ -88,9 +100,12 @@ export class Gateway {
     lanes.hold();
     const intake = supervisor.stop();
     joiner.flushAll();
+    pipeline.stop();
     await pipeline.idle();
     await lanes.drain(graceMs);
     await intake;
+    await this.parts.jobs.stop(jobGraceMs);
+    await this.parts.features.stop();
     await delivery.stop(2_000);
     await http.close();
     await db.close();

@@ -2,17 +2,19 @@
  * The story of a message on one screen: stored, then gated, then a command or a lane. Every stored event ends with a
  * disposition; within one chat events are handled in the order they were stored.
  */
-import { GatewayError, errorText } from "../domain/errors.js";
-import { accountKey, isGroup, originOf, sessionKey, spaceChatId, type GroupScope, type Speaker } from "../domain/identity.js";
+import { errorText } from "../domain/errors.js";
+import { accountKey, isGroup, originOf, sessionKey, type Account, type GroupScope, type Speaker } from "../domain/identity.js";
 import type { ButtonPress, ChatChange, InboundEdit, InboundEvent, InboundMessage } from "../domain/message.js";
 import type { Clock, Logger } from "../ports/runtime.js";
 import type { Access, ChatRow, Disposition, Inbox, InboxRow, Sessions, SettleOptions, Turns } from "../ports/stores.js";
 import { languageOf, text, type Language } from "../words/catalogue.js";
 import type { Act, ActJoiner, Place } from "./acts.js";
+import { BotHops } from "./bot-hops.js";
 import type { Channels } from "./channels.js";
 import type { ChatChanges } from "./chat-changes.js";
 import { commandContext, type CommandRunner } from "./commands.js";
 import type { Gate } from "./gate.js";
+import { insist, isRefusedForNow } from "./insist.js";
 import type { Lanes } from "./lanes.js";
 import type { Replies } from "./replies.js";
 
@@ -48,8 +50,6 @@ interface Chain {
 
 const tooOldMs = 86_400_000;
 const tenMinutesMs = 600_000;
-/** Turns in a row that other bots may cause in one chat. */
-const botHops = 4;
 const urgentWaitMs = 250;
 const maxRemembered = 10_000;
 
@@ -57,7 +57,8 @@ export class Pipeline {
   readonly #deps: PipelineDeps;
   readonly #chains = new Map<string, Chain>();
   readonly #oldTold = new Set<string>();
-  readonly #hops = new Map<string, number>();
+  readonly #hops = new BotHops();
+  readonly #stopping = new AbortController();
 
   constructor(deps: PipelineDeps) {
     this.#deps = deps;
@@ -73,6 +74,11 @@ export class Pipeline {
     for (const row of await this.#deps.inbox.open()) this.#enqueue(row);
     await this.idle();
     this.#deps.lanes.release();
+  }
+
+  /** Waits no longer for a store that refuses: what is stored and not handled is left to the next start. */
+  stop(): void {
+    this.#stopping.abort();
   }
 
   /** Resolves when nothing is between inbox and lanes. */
@@ -103,16 +109,18 @@ export class Pipeline {
   }
 
   async #handle(row: InboxRow): Promise<void> {
+    const { event } = row;
     try {
-      const { event } = row;
-      if (event.kind === "edit") await this.#edit(row, event);
-      else if (event.kind === "chat") await this.#change(row, event);
-      else if (event.kind === "button") await this.#button(row, event);
-      else await this.#message(row, event);
+      await this.#insist(async () => {
+        if (event.kind === "edit") await this.#edit(row, event);
+        else if (event.kind === "chat") await this.#change(row, event);
+        else if (event.kind === "button") await this.#button(row, event);
+        else await this.#message(row, event);
+      });
     } catch (error) {
       this.#deps.logger.error({ id: row.id, error: errorText(error) }, "an event could not be handled");
-      // A store that is only busy leaves the row open for the next start; anything else ends it visibly.
-      if (error instanceof GatewayError && error.retryable) return;
+      // A store that refuses until the program ends leaves the row to the next start; anything else ends it visibly.
+      if (isRefusedForNow(error)) return;
       await this.#settle(row, "failed", { reason: errorText(error) }).catch((failure: unknown) => {
         this.#deps.logger.error({ id: row.id, error: errorText(failure) }, "and its disposition could not be stored");
       });
@@ -120,13 +128,12 @@ export class Pipeline {
   }
 
   async #message(row: InboxRow, event: InboundMessage): Promise<void> {
-    const { access, gate, lanes, joiner, inbox } = this.#deps;
+    const { access, gate, lanes, joiner } = this.#deps;
     if (event.ignore === "own" || event.ignore === "unreadable")
       return this.#settle(row, event.ignore, { dropText: event.ignore === "own" });
     if (event.account.isBot && !gate.knowsBot(accountKey(event.platform, event.account.id)))
       return this.#settle(row, "bot", { dropText: true });
-    const account = await access.ensureAccount(event.platform, event.account, this.#deps.clock.now());
-    const chat = await access.noteChat(event.platform, event.chat, this.#deps.clock.now());
+    const [account, chat] = await this.#known(event);
     const place = this.#place(event, account.personId, chat);
     if (!(await this.#addressed(event, place))) return this.#settle(row, "not-addressed", { dropText: !gate.chatAdmitted(event, chat) });
     const language = languageOf(this.#deps.language, [event.text]);
@@ -137,7 +144,7 @@ export class Pipeline {
     }
     const { speaker } = verdict;
     if (chat.unreachable !== undefined) await access.markChat(event.platform, event.chat.id, undefined);
-    if (!this.#hop(event)) return this.#settle(row, "bot", { reason: "too many turns in a row between bots" });
+    if (!this.#hops.allows(event)) return this.#settle(row, "bot", { reason: "too many turns in a row between bots" });
     if (event.command !== undefined) return this.#command(row, event, speaker, place, language);
     if (this.#deps.clock.now() - event.at > tooOldMs) return this.#tooOld(row, event, language);
     if (!(await this.#writable(event))) return this.#settle(row, "refused", { reason: "nobody can write there now" });
@@ -147,7 +154,7 @@ export class Pipeline {
         outbox: this.#deps.replies.rows(event.route, text(language, "turns.too-many", { minutes: 10 })),
       });
     }
-    await inbox.wait([row.id]);
+    this.#waits(row);
     const act: Act = { inboxIds: [row.id], messages: [event], speaker, place, receivedAt: row.receivedAt };
     const chain = this.#chains.get(chainKey(event));
     if (chain !== undefined && chain.open > 1) {
@@ -165,7 +172,7 @@ export class Pipeline {
     const reply = await this.#deps.commands.run(context);
     if (reply.turnText !== undefined) {
       const { command: _command, ...rest } = event;
-      await this.#deps.inbox.wait([row.id]);
+      this.#waits(row);
       this.#deps.lanes.submit({
         inboxIds: [row.id],
         messages: [{ ...rest, text: reply.turnText }],
@@ -178,6 +185,25 @@ export class Pipeline {
     await this.#settle(row, "command", {
       reason: context.name,
       outbox: this.#deps.replies.rows(event.route, reply.markdown, "command", reply.buttons),
+    });
+  }
+
+  /** The rows of the event's account and chat. Asked for together: what is new of them is stored in one commit. */
+  #known(event: InboundMessage | ButtonPress): Promise<[Account, Awaited<ReturnType<Access["noteChat"]>>]> {
+    const { access, clock } = this.#deps;
+    return Promise.all([
+      access.ensureAccount(event.platform, event.account, clock.now()),
+      access.noteChat(event.platform, event.chat, clock.now()),
+    ]);
+  }
+
+  /**
+   * Says that the row waits for its lane. Nothing depends on it (a start takes rows up in either state), so it is not waited
+   * for: asked for just before the turn, it goes to the disk with the turn's beginning.
+   */
+  #waits(row: InboxRow): void {
+    this.#deps.inbox.wait([row.id]).catch((error: unknown) => {
+      this.#deps.logger.warn({ id: row.id, error: errorText(error) }, "a row could not be marked as waiting");
     });
   }
 
@@ -196,9 +222,8 @@ export class Pipeline {
   }
 
   async #button(row: InboxRow, event: ButtonPress): Promise<void> {
-    const { access, gate, channels, clock } = this.#deps;
-    const account = await access.ensureAccount(event.platform, event.account, clock.now());
-    const chat = await access.noteChat(event.platform, event.chat, clock.now());
+    const { gate, channels } = this.#deps;
+    const [account, chat] = await this.#known(event);
     const verdict = gate.decide(event, account, chat);
     const answer = verdict.admit
       ? await this.#deps.onButton(event, verdict.speaker)
@@ -250,31 +275,21 @@ export class Pipeline {
     return (await this.#deps.turns.countSince({ personId: speaker.personId }, since)) >= this.#deps.perPersonPer10Min;
   }
 
-  /** False when other bots have caused too many turns in a row here; a person's word starts the count anew. */
-  #hop(event: InboundMessage): boolean {
-    const key = hopKey(event);
-    if (!event.account.isBot) {
-      this.#hops.delete(key);
-      return true;
-    }
-    const hops = (this.#hops.get(key) ?? 0) + 1;
-    this.#hops.set(key, hops);
-    if (this.#hops.size > maxRemembered) this.#hops.clear();
-    return hops <= botHops;
+  #insist<T>(work: () => Promise<T>): Promise<T> {
+    const { clock, logger } = this.#deps;
+    const onRefused = (error: Error): void => logger.error({ error: errorText(error) }, "the store refuses; messages wait until it works again");
+    return insist(work, { clock, signal: this.#stopping.signal, onRefused });
   }
 
   async #settle(row: InboxRow, disposition: Disposition, options: SettleOptions = {}): Promise<void> {
-    await this.#deps.inbox.settle([row.id], disposition, options);
+    // By itself, so that what led here (a command, say) is not done again with it.
+    await this.#insist(() => this.#deps.inbox.settle([row.id], disposition, options));
     if ((options.outbox?.length ?? 0) > 0) this.#deps.replies.wake();
   }
 }
 
 function chainKey(event: InboundEvent): string {
   return `${event.platform}|${event.chat.id}|${event.threadId ?? ""}`;
-}
-
-function hopKey(event: InboundMessage): string {
-  return `${event.platform}|${spaceChatId(event.chat)}`;
 }
 
 function remember(set: Set<string>, value: string): void {

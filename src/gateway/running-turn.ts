@@ -20,6 +20,7 @@ export class RunningTurn {
   readonly ended: Promise<void>;
   act: Act;
   #controller = new AbortController();
+  readonly #leaving = new AbortController();
   #reason: AbortReason | undefined;
   #joins = 0;
   #lastAt: number;
@@ -50,6 +51,11 @@ export class RunningTurn {
     return this.#reason;
   }
 
+  /** Aborted when the process ends: what is not stored by now is left to the next one, even an ending. */
+  get leaving(): AbortSignal {
+    return this.#leaving.signal;
+  }
+
   /** Something was shown or a tool has started: nothing may join any more. */
   lock(): void {
     this.#locked = true;
@@ -61,6 +67,7 @@ export class RunningTurn {
   }
 
   abort(reason: AbortReason): void {
+    if (reason === "shutdown") this.#leaving.abort();
     if (this.#closed || (this.#reason !== undefined && this.#reason !== "joined")) return;
     this.#reason = reason;
     this.#controller.abort(reason);

@@ -3,7 +3,7 @@
  * its claim (stopped, taken over) can neither post nor write: every step goes through the claim.
  */
 import type { AgentResult } from "../agent/agent.js";
-import { GatewayError, errorText } from "../domain/errors.js";
+import { GatewayError, errorText, type StoreError } from "../domain/errors.js";
 import { isGroup } from "../domain/identity.js";
 import type { Route } from "../domain/message.js";
 import { noUsage, type UserEntry } from "../domain/transcript.js";
@@ -11,6 +11,7 @@ import type { NewOutbox, Session, StoredEntry, TurnCommit, TurnRow } from "../po
 import { commandText, languageOf, text, type Language } from "../words/catalogue.js";
 import type { Channel } from "./channels.js";
 import { compose, type Composed } from "./compose.js";
+import { insist } from "./insist.js";
 import { Preview } from "./preview.js";
 import type { AbortReason, RunningTurn } from "./running-turn.js";
 import { withoutReply } from "./routes.js";
@@ -41,18 +42,17 @@ export class TurnRunner {
     this.#deps = deps;
   }
 
-  /** Runs a turn to its end. A fault of the store leaves it for the next start; it never rejects. */
+  /** Runs a turn to its end; what a process that stops cannot end is left to the next start. Never rejects. */
   async run(running: RunningTurn): Promise<void> {
     const cancelDeadline = this.#deps.clock.after(this.#deps.limits.timeoutMs, () => running.abort("timeout"));
     try {
       await this.#run(running);
     } catch (error) {
-      const outdated = error instanceof GatewayError && error.code === "turn.outdated";
       const log = { key: running.key, error: errorText(error) };
-      if (outdated) this.#deps.logger.info(log, "a turn ended because it had lost its claim");
+      if (isOutdated(error)) this.#deps.logger.info(log, "a turn ended because it had lost its claim");
       else {
         this.#deps.logger.error(log, "a turn could not be finished; it is taken up again at the next start");
-        await this.#apologise(running);
+        if (!running.leaving.aborted) await this.#tell(running, "turn.failed");
       }
     } finally {
       cancelDeadline();
@@ -63,9 +63,10 @@ export class TurnRunner {
     const { channels, book, sessions } = this.#deps;
     const channel = channels.get(running.speaker.platform);
     if (channel === undefined) throw new GatewayError("internal", "a turn for a platform that is not running");
-    const session = running.recovered === undefined ? await book.open(running.act) : await book.reopen(running.recovered.sessionId);
+    const { recovered } = running;
+    const session = await this.#insist(running, () => (recovered === undefined ? book.open(running.act) : book.reopen(recovered.sessionId)));
     const history = await sessions.entries(session.id);
-    let turn = await this.#claim(running, session, history, channel);
+    let turn = await this.#insist(running, () => this.#claim(running, session, history, channel));
     if (turn.attempts > maxAttempts) {
       await this.#end({ running, turn, session, channel, preview: undefined, result: undefined, reason: "exhausted", saved: [] });
       return;
@@ -79,8 +80,9 @@ export class TurnRunner {
       maxMs: this.#deps.limits.timeoutMs,
     });
     const preview = this.#preview(turn, session, channel);
-    const saved = await this.#deps.prepare(session, turn.speaker);
+    let saved: readonly string[] = [];
     try {
+      saved = await this.#insist(running, () => this.#deps.prepare(session, turn.speaker));
       for (;;) {
         const result = await askAgent(this.#deps, { running, turn, session, history, preview });
         if (running.reason === "shutdown") {
@@ -101,6 +103,13 @@ export class TurnRunner {
         await this.#end({ running, turn, session, channel, preview, result, reason: running.reason, saved });
         return;
       }
+    } catch (error) {
+      if (running.leaving.aborted || isOutdated(error)) throw error;
+      // An open turn would keep its session from every later one: it ends here, and the person is told.
+      this.#deps.logger.error({ key: running.key, turn: turn.id, error: errorText(error) }, "a turn failed inside");
+      running.close();
+      endSign();
+      await this.#end({ running, turn, session, channel, preview, result: undefined, reason: undefined, saved });
     } finally {
       endSign();
     }
@@ -174,10 +183,8 @@ export class TurnRunner {
     });
     const reply = await this.#withMissed(turn, channel, ending.reply, language);
     const outbox = [...replyRows(end, reply.text, takesOver), ...noticeRows(channel, turn, language, end.saved)];
-    await turns.commit(
-      { ...commitOf(end, ending), outbox, decide: this.#deps.decide(end.session, turn), notesUnknown: reply.notes },
-      clock.now(),
-    );
+    const commit = { ...commitOf(end, ending), outbox, decide: this.#deps.decide(end.session, turn, ending), notesUnknown: reply.notes };
+    await this.#insist(end.running, () => turns.commit(commit, clock.now()));
     this.#deps.committed();
   }
 
@@ -194,8 +201,18 @@ export class TurnRunner {
     return { text: `${text(language, "delivery.maybe-lost", { again })}\n\n${reply}`, notes: true };
   }
 
-  /** The store refused the turn itself (disk full, locked for long): the person is told if anything can be written at all. */
-  async #apologise(running: RunningTurn): Promise<void> {
+  /** Waits for a store that refuses (disk full); the person is told why nothing comes. */
+  #insist<T>(running: RunningTurn, work: () => Promise<T>): Promise<T> {
+    const { clock, logger } = this.#deps;
+    const onRefused = async (error: StoreError): Promise<void> => {
+      logger.error({ key: running.key, error: errorText(error) }, "a turn waits for the store");
+      if (error.code === "store.full") await this.#tell(running, "turn.store-full");
+    };
+    return insist(work, { clock, signal: running.leaving, onRefused });
+  }
+
+  /** Past the outbox, since nothing can be stored: sent once, if it can be sent at all. */
+  async #tell(running: RunningTurn, key: "turn.failed" | "turn.store-full"): Promise<void> {
     const route: Route | undefined = running.act.messages.at(-1)?.route;
     const channel = this.#deps.channels.get(running.speaker.platform);
     if (route === undefined || channel === undefined) return;
@@ -203,14 +220,18 @@ export class TurnRunner {
       this.#deps.language,
       running.act.messages.map((message) => message.text),
     );
-    const [part] = channel.adapter.render(text(language, "turn.failed"));
+    const [part] = channel.adapter.render(text(language, key));
     if (part === undefined) return;
     try {
       await channel.adapter.send(route, { kind: "part", part }, { deliveryId: this.#deps.ids.next(), signal: AbortSignal.timeout(10_000) });
     } catch (error) {
-      this.#deps.logger.error({ error: errorText(error) }, "the person could not be told that the turn failed");
+      this.#deps.logger.error({ error: errorText(error) }, "the person could not be told how the turn stands");
     }
   }
+}
+
+function isOutdated(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === "turn.outdated";
 }
 
 /** One line per thing that was saved beside the turn, after the reply. */

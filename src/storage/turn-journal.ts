@@ -12,6 +12,9 @@ import type { Tx } from "./sql.js";
 import { commitTurn, type OnEntries } from "./turn-commit.js";
 import { heldTurn, turnFromRow, type StoredTurn } from "./turn-rows.js";
 
+/** A turn that has begun is worth waiting for: giving up a write here would give up an answer that was paid for. */
+const patient = { patient: true };
+
 export interface TurnsDeps {
   readonly db: Database;
   readonly ids: Ids;
@@ -21,7 +24,7 @@ export interface TurnsDeps {
 
 export function createTurns({ db, ids, onEntries }: TurnsDeps): Turns {
   return {
-    begin: (turn, now) => db.write((tx) => beginTurn(tx, turn, now)),
+    begin: (turn, now) => db.write((tx) => beginTurn(tx, turn, now), patient),
     join(turnId, claim, more) {
       return db.write((tx) => {
         heldTurn(tx, turnId, claim);
@@ -31,14 +34,14 @@ export function createTurns({ db, ids, onEntries }: TurnsDeps): Turns {
         if (tx.get("select 1 from journal_calls where turn_id = ?", [turnId]) === undefined) {
           tx.run("delete from journal_entries where turn_id = ?", [turnId]);
         }
-      });
+      }, patient);
     },
     takeOver(turnId, attempt) {
       return db.write((tx) => {
         heldTurn(tx, turnId, undefined);
         tx.run("update turns set claim = claim + 1, attempts = attempts + ? where id = ?", [attempt ? 1 : 0, turnId]);
         return turnFromRow(tx, heldTurn(tx, turnId, undefined));
-      });
+      }, patient);
     },
     unfinished: () => db.read((tx) => turnRows(tx, "where state = 'running' order by started_at, id", [])),
     byId: (turnId) => db.read((tx) => turnRows(tx, "where id = ?", [turnId])[0]),
@@ -50,7 +53,7 @@ export function createTurns({ db, ids, onEntries }: TurnsDeps): Turns {
            values (@turnId, (select coalesce(max(seq), 0) + 1 from journal_entries where turn_id = @turnId), @entry)`,
           { turnId, entry: toJson(entry) },
         );
-      });
+      }, patient);
     },
     startCall(turnId, claim, call) {
       return db.write((tx) => {
@@ -63,7 +66,7 @@ export function createTurns({ db, ids, onEntries }: TurnsDeps): Turns {
         if (known !== undefined) return known.result === null ? "started" : { result: known.result };
         tx.run("insert into journal_calls (turn_id, entry_seq, call_id) values (?, ?, ?)", [turnId, seq, call.id]);
         return "run";
-      });
+      }, patient);
     },
     finishCall(turnId, claim, callId, result) {
       return db.write((tx) => {
@@ -73,7 +76,7 @@ export function createTurns({ db, ids, onEntries }: TurnsDeps): Turns {
            on conflict (turn_id, entry_seq, call_id) do update set result = coalesce(result, excluded.result)`,
           [turnId, entryOfCall(tx, turnId, callId), callId, result],
         );
-      });
+      }, patient);
     },
     journal: (turnId) => db.read((tx) => readJournal(tx, turnId)),
     async preview(turnId, claim, record) {
@@ -82,7 +85,7 @@ export function createTurns({ db, ids, onEntries }: TurnsDeps): Turns {
         tx.run("update turns set preview = ? where id = ?", [toJson(record), turnId]);
       });
     },
-    commit: (commit, now) => db.write((tx) => commitTurn(tx, commit, now, ids, onEntries)),
+    commit: (commit, now) => db.write((tx) => commitTurn(tx, commit, now, ids, onEntries), patient),
     recent(sessionId, limit) {
       return db.read((tx) =>
         tx

@@ -102,6 +102,7 @@ export const chinese: Readonly<Record<keyof typeof english, string>> = {
   "turn.timeout": "用时太长，已停止。请分成小一点的步骤再试。",
   "turn.too-long": "这段对话对语言模型来说太长了。{new} 可以开始新的对话；学到的东西会保留。",
   "turn.failed": "由于程序出错，我没能回答。请再试一次；如果一直如此，请告诉管理员。",
+  "turn.store-full": "我现在无法保存任何内容，所以回答要等一等；恢复后会发给你。如果一直这样，请告诉管理员。",
   "turn.gave-up": "抱歉：我试了三次都没能完成这个回答。请再问一次。",
   "turn.interrupted": "⏹ 已停止",
   "turn.cut": "（已截断：语言模型达到了上限）",

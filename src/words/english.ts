@@ -113,6 +113,8 @@ export const english = {
   "turn.timeout": "That took too long and was stopped. Try again with a smaller step.",
   "turn.too-long": "This conversation has become too long for the language model. {new} begins a new one; what I have learnt stays.",
   "turn.failed": "I could not answer because of a fault of mine. Try again; if it stays so, tell the operator.",
+  "turn.store-full":
+    "I cannot store anything just now, so my answer has to wait; it comes once that works again. If it stays so, tell the operator.",
   "turn.gave-up": "I am sorry: I tried three times and could not finish this answer. Please ask again.",
   "turn.interrupted": "⏹ stopped",
   "turn.cut": "(cut off: the language model reached its limit)",
