@@ -4,8 +4,6 @@
  */
 import { join } from "node:path";
 import type { GatewayConfig } from "../../config/schema.js";
-import { secretsOf } from "../../config/secrets.js";
-import { Agent } from "../agent/agent.js";
 import { accessCommands } from "../commands/access.js";
 import { conversationCommands } from "../commands/conversation.js";
 import { knowledgeCommands, ownersFor } from "../commands/knowledge.js";
@@ -14,7 +12,6 @@ import { Channels } from "../gateway/channels.js";
 import { ChatChanges } from "../gateway/chat-changes.js";
 import { CommandRunner } from "../gateway/commands.js";
 import { Delivery } from "../gateway/delivery.js";
-import { Gate } from "../gateway/gate.js";
 import { Lanes } from "../gateway/lanes.js";
 import { Pairing } from "../gateway/pairing.js";
 import { Pipeline } from "../gateway/pipeline.js";
@@ -22,17 +19,15 @@ import { Replies } from "../gateway/replies.js";
 import { SessionBook } from "../gateway/sessions.js";
 import { Supervisor } from "../gateway/supervisor.js";
 import { TurnRunner } from "../gateway/turn.js";
-import { OpenAiModel } from "../model/openai-model.js";
 import type { PlatformAdapter } from "../ports/platform-adapter.js";
 import type { Clock, Ids, Logger } from "../ports/runtime.js";
-import { createRedactor } from "../safety/redact.js";
 import { openDatabase } from "../storage/database.js";
 import { lockDataFolder } from "../storage/data-folder.js";
-import { createStores } from "../storage/stores.js";
 import { languageOf, text } from "../words/catalogue.js";
-import { buildFeatures } from "./features.js";
+import { buildCore } from "./core.js";
 import { Gateway } from "./gateway.js";
 import { HttpServer } from "./http.js";
+import { gatewayJobs } from "./jobs.js";
 import { menuState } from "./menu.js";
 import { freezePrompt, promptVersion } from "./prompt-layers.js";
 
@@ -75,41 +70,28 @@ type Opened = Readonly<{
 
 function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gateway {
   const { config, clock, logger, adapters } = options;
-  const redactor = createRedactor({ secrets: secretsOf(config) });
-  const stores = createStores({ db, clock, ids });
+  const core = buildCore({
+    config,
+    db,
+    clock,
+    ids,
+    logger,
+    operators: options.operators ?? [],
+    render: (platform, markdown) => channels.get(platform)?.adapter.render(markdown) ?? [],
+  });
+  const { stores, model, agent, features, gate, learning } = core;
   const { inbox, outbox, sessions, turns, access } = stores;
+  const jobs = gatewayJobs({ config, db, ledger: core.ledger, handlers: core.handlers, clock, ids, logger });
   const language = config.ui.language;
   const modelId = config.model.id ?? "";
-  const model = new OpenAiModel(
-    {
-      baseUrl: config.model.baseUrl,
-      ...(config.model.apiKey === undefined ? {} : { apiKey: config.model.apiKey }),
-      model: modelId,
-      ...(config.model.contextTokens === undefined ? {} : { contextTokens: config.model.contextTokens }),
-      ...(config.model.maxOutputTokens === undefined ? {} : { maxOutputTokens: config.model.maxOutputTokens }),
-      idleTimeoutMs: config.agent.idleTimeoutMs,
-      requestTimeoutMs: config.turns.timeoutMs,
-      parallel: config.model.parallel,
-      headers: config.model.headers,
-    },
-    { clock, ids, logger, redact: (value) => redactor.text(value) },
-  );
-  const features = buildFeatures({ config, stores, clock, logger });
-  const agent = new Agent({ model, tools: () => features.tools, redact: (value) => redactor.text(value) });
 
   const delivery = new Delivery({ outbox, access, sessions, channels, clock, logger, expireMs: config.delivery.expireHours * 3_600_000 });
-  const wake = (): void => delivery.wake();
+  const wake = (): void => {
+    delivery.wake();
+    jobs.wake();
+  };
   const replies = new Replies({ channels, outbox, wake });
   const pairing = new Pairing({ access, clock });
-  const gate = new Gate({
-    rules: {
-      mode: config.access.mode,
-      operators: new Set([...config.access.operators, ...(options.operators ?? [])]),
-      users: new Set(config.access.users),
-      groups: new Set(config.access.groups),
-      bots: new Set(config.access.bots),
-    },
-  });
   const book = new SessionBook({
     sessions,
     clock,
@@ -133,7 +115,8 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
         },
         session,
       ),
-    onEnd: async () => [],
+    onRebuild: (session) => learning.flushNow(session),
+    onEnd: (session) => learning.flush(session),
   });
   const runner = new TurnRunner({
     turns,
@@ -156,7 +139,7 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
     },
     progress: config.delivery.progress,
     permit: () => undefined,
-    decide: () => (counters) => ({ counters, intents: [] }),
+    decide: (session, turn, ending) => learning.decide(session, turn, ending),
     prepare: async (session, speaker) => (await features.mergePending(session, speaker)).map((entry) => `Memory: ${entry}`),
     tail: async () => undefined,
     committed: wake,
@@ -263,5 +246,7 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
     mount: (path, handler) => http.mount(path, handler),
     menuState: menuState(stores.overlay, menu),
   });
-  return new Gateway({ config, db, lock, stores, supervisor, pipeline, lanes, joiner, delivery, http, model, clock, logger });
+  return new Gateway({
+    config, db, lock, stores, supervisor, pipeline, lanes, joiner, delivery, http, model, features, learning, jobs, clock, logger,
+  });
 }

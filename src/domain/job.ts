@@ -19,6 +19,31 @@ const covering = z.object({
 export const jobKinds = {
   review: { payload: covering.extend({ memory: z.boolean(), skills: z.boolean(), flush: z.boolean() }), attempts: 5 },
   stretch: { payload: covering, attempts: 10 },
+  title: { payload: covering, attempts: 3 },
+  /** Turns for the external memory; days of outage fit into the attempts. `exceptTurn`: not yet this newest one; `forgetTurns`: take these back; `end`: the session has ended; `startOver`: delete the remote session first. */
+  "provider-sync": {
+    payload: covering.extend({
+      exceptTurn: z.string().min(1).optional(),
+      forgetTurns: z.array(z.string().min(1)).optional(),
+      end: z.boolean().optional(),
+      startOver: z.boolean().optional(),
+    }),
+    attempts: 500,
+  },
+  /** Recall prepared for a session's next turn. */
+  "provider-prefetch": { payload: covering, attempts: 2 },
+  /** Brings the external copy of a memory file in line; its session is the owner (`user:ID` or `memory:ID`). */
+  "provider-mirror": { payload: covering.extend({ target: z.enum(["user", "memory"]), ownerId: z.string().min(1) }), attempts: 500 },
+  /** Deletes a person at the external memory. */
+  "provider-forget": {
+    payload: covering.extend({
+      personId: z.string().min(1),
+      aliases: z.array(z.string().min(1)),
+      groupSpaceIds: z.array(z.string().min(1)),
+      sessions: z.array(z.object({ sessionId: z.string().min(1), generation: z.number().int().nonnegative() })),
+    }),
+    attempts: 500,
+  },
 } as const;
 
 export type JobKind = keyof typeof jobKinds;

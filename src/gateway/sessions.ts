@@ -24,7 +24,9 @@ export interface SessionBookDeps {
   readonly model: string;
   /** After this idle time the provider's cache is cold, so a new snapshot costs nothing. 0 = never. */
   readonly promptCacheMs: number;
-  /** Intents that a session's end or rebuild makes necessary (flush). */
+  /** A running session's prompt is about to be built anew: what it taught is saved first, as a job. */
+  readonly onRebuild: (session: Session) => Promise<void>;
+  /** Intents that a session's end makes necessary (flush). */
   readonly onEnd: (session: Session, reason: string) => Promise<readonly NewIntent[]>;
 }
 
@@ -43,6 +45,7 @@ export class SessionBook {
     const session = found ?? (await sessions.create(newSession(act, speaker, ids.next()), clock.now()));
     const frozen = session.frozen;
     if (frozen !== undefined && !this.#mustRebuild(session, frozen)) return { ...session, frozen };
+    if (frozen !== undefined) await this.#deps.onRebuild(session);
     const fresh: Frozen = { ...(await this.#deps.freeze(session)), at: clock.now() };
     await sessions.freeze(session.id, fresh);
     return { ...session, frozen: fresh, needsRebuild: false };

@@ -1,5 +1,6 @@
 /** What a turn is given: stores, agent, platform, limits, and the decisions that the composition root makes for it. */
 import type { Agent } from "../agent/agent.js";
+import type { Entry } from "../domain/transcript.js";
 import type { Clock, Ids, Logger } from "../ports/runtime.js";
 import type { Outbox, Session, Sessions, TurnCommit, TurnRow, Turns } from "../ports/stores.js";
 import type { Language } from "../words/catalogue.js";
@@ -30,7 +31,11 @@ export interface TurnRunnerDeps {
   /** Denial text when the speaker's role may not use a tool. */
   readonly permit: (tool: { readonly name: string }, turn: TurnRow, session: Session) => string | undefined;
   /** Which reviews a committed turn has earned. */
-  readonly decide: (session: Session, turn: TurnRow) => TurnCommit["decide"];
+  readonly decide: (
+    session: Session,
+    turn: TurnRow,
+    ending: { readonly outcome: TurnCommit["outcome"]; readonly entries: readonly Entry[] },
+  ) => TurnCommit["decide"];
   /** Before the first model call of a turn; returns what was saved meanwhile, to be shown after the reply. */
   readonly prepare: (session: Session, speaker: TurnRow["speaker"]) => Promise<readonly string[]>;
   /** Things to add to the last user message of this turn's requests only. */

@@ -20,7 +20,6 @@ export interface ReviewDeps {
   readonly turns: Turns;
   readonly outbox: Outbox;
   readonly store: LearningStore;
-  readonly watermark: (kind: ReviewKind, sessionId: string) => Promise<number>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly idleMs: number;

@@ -1,0 +1,101 @@
+/**
+ * What the gateway and a worker have in common: stores, model, agent, features, reviews and the job handlers. Only the
+ * gateway process adds platforms to it.
+ */
+import type { GatewayConfig } from "../../config/schema.js";
+import { secretsOf } from "../../config/secrets.js";
+import { Agent } from "../agent/agent.js";
+import type { RenderedPart } from "../domain/message.js";
+import { Gate } from "../gateway/gate.js";
+import { createTitleHandler } from "../learning/title.js";
+import { OpenAiModel } from "../model/openai-model.js";
+import type { JobHandlers, JobLedger } from "../ports/job-queue.js";
+import type { Clock, Ids, Logger } from "../ports/runtime.js";
+import { createRedactor } from "../safety/redact.js";
+import type { Database } from "../storage/database.js";
+import { createJobLedger } from "../storage/job-ledger.js";
+import { createLearningStore } from "../storage/learning.js";
+import { createStores, type Stores } from "../storage/stores.js";
+import { buildFeatures, type Features } from "./features.js";
+import { buildLearning, type Learning } from "./learning.js";
+
+export interface CoreDeps {
+  readonly config: GatewayConfig;
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  /** `platform:id` of accounts that are operators beside the configured ones (the terminal's own). */
+  readonly operators: readonly string[];
+  /** Markdown to parts of a platform, for rows in the outbox; empty for a platform that is not configured. */
+  readonly render: (platform: string, markdown: string) => readonly RenderedPart[];
+}
+
+export interface Core {
+  readonly stores: Stores;
+  readonly model: OpenAiModel;
+  readonly agent: Agent;
+  readonly features: Features;
+  readonly gate: Gate;
+  readonly ledger: JobLedger;
+  readonly learning: Learning;
+  readonly handlers: JobHandlers;
+}
+
+export function buildCore(deps: CoreDeps): Core {
+  const { config, db, clock, ids, logger } = deps;
+  const redactor = createRedactor({ secrets: secretsOf(config) });
+  const redact = (value: string): string => redactor.text(value);
+  const stores = createStores({ db, clock, ids });
+  const ledger = createJobLedger({ db });
+  const modelDeps = { clock, ids, logger, redact };
+  const model = new OpenAiModel(modelSettings(config), modelDeps);
+  const aux = auxiliary(config, modelDeps);
+  const features = buildFeatures({ config, stores, clock, logger });
+  const agent = new Agent({ model, tools: () => features.tools, redact });
+  const gate = new Gate({
+    rules: {
+      mode: config.access.mode,
+      operators: new Set([...config.access.operators, ...deps.operators]),
+      users: new Set(config.access.users),
+      groups: new Set(config.access.groups),
+      bots: new Set(config.access.bots),
+    },
+  });
+  const learning = buildLearning({
+    config, stores, ledger, agent, features, gate, clock, logger,
+    store: createLearningStore({ db, ids }),
+    render: deps.render,
+  });
+  const handlers: JobHandlers = {
+    review: learning.review,
+    stretch: async (job) => ({ watermarks: [{ kind: "stretch", sessionId: job.sessionId, upTo: job.payload.upTo }] }),
+    title: createTitleHandler({ sessions: stores.sessions, aux: aux ?? model, model: config.model.aux.id ?? config.model.id ?? "" }),
+  };
+  return { stores, model, agent, features, gate, ledger, learning, handlers };
+}
+
+function modelSettings(config: GatewayConfig): ConstructorParameters<typeof OpenAiModel>[0] {
+  const { model, agent, turns } = config;
+  return {
+    baseUrl: model.baseUrl,
+    ...(model.apiKey === undefined ? {} : { apiKey: model.apiKey }),
+    model: model.id ?? "",
+    ...(model.contextTokens === undefined ? {} : { contextTokens: model.contextTokens }),
+    ...(model.maxOutputTokens === undefined ? {} : { maxOutputTokens: model.maxOutputTokens }),
+    idleTimeoutMs: agent.idleTimeoutMs,
+    requestTimeoutMs: turns.timeoutMs,
+    parallel: model.parallel,
+    headers: model.headers,
+  };
+}
+
+/** The auxiliary model, where one is named; its key is the main one's only on the same server. */
+function auxiliary(config: GatewayConfig, deps: ConstructorParameters<typeof OpenAiModel>[1]): OpenAiModel | undefined {
+  const { aux } = config.model;
+  if (aux.id === undefined) return undefined;
+  const { apiKey: mainKey, ...main } = modelSettings(config);
+  const baseUrl = aux.baseUrl ?? main.baseUrl;
+  const apiKey = aux.apiKey ?? (baseUrl === main.baseUrl ? mainKey : undefined);
+  return new OpenAiModel({ ...main, baseUrl, model: aux.id, ...(apiKey === undefined ? {} : { apiKey }) }, deps);
+}
