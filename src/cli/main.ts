@@ -62,6 +62,21 @@ function buildProgram(): Command {
     .option("--limit <n>", "how many, newest first", "20")
     .option("--json", "as JSON")
     .action(lazy(async () => (await import("./inbox.js")).inbox));
+  program
+    .command("worker")
+    .description("do background jobs from Redis in a process of their own")
+    .option("--health", "only say by the exit code whether a worker of this machine lives")
+    .action(lazy(async () => (await import("./worker.js")).worker));
+  const jobs = program.command("jobs").description("list, retry and remove background jobs").helpCommand(false);
+  jobs
+    .command("list")
+    .description("show jobs, newest first")
+    .option("--state <state>", "open, active, done or failed")
+    .option("--limit <n>", "how many", "30")
+    .option("--json", "as JSON")
+    .action(lazy(async () => (await import("./jobs.js")).jobsList));
+  jobs.command("retry <id>").description("try a failed job again").action(lazy(async () => (await import("./jobs.js")).jobsRetry));
+  jobs.command("remove <id>").description("take a job out of the ledger").action(lazy(async () => (await import("./jobs.js")).jobsRemove));
   const pair = program.command("pair").description("list and approve the codes of people and groups that want in").helpCommand(false);
   pair
     .command("list")
