@@ -5,6 +5,8 @@ import { runCli, startCli } from "../support/cli.js";
 import { environmentOf, until, world, type World } from "../support/gateway.js";
 
 const timeoutMs = 60_000;
+/** A port that nobody listens on; one that was just closed could be another test's by now. */
+const unreachableModel = { OPENAI_BASE_URL: "http://127.0.0.1:2/v1" };
 
 function chatEnvironment(where: World): Record<string, string> {
   const { TELEGRAM_BOT_TOKEN: _token, MNEME_OPERATORS: _operators, ...rest } = environmentOf(where);
@@ -48,9 +50,12 @@ describe("mneme chat in a pipe", { timeout: timeoutMs }, () => {
 
   it("ends with 1 after saying so when the model fails", async () => {
     const where = await world();
-    await where.model.stop();
 
-    const { code, out } = await runCli(["chat"], { cwd: where.home.dir, env: chatEnvironment(where), input: "hello\n" });
+    const { code, out } = await runCli(["chat"], {
+      cwd: where.home.dir,
+      env: { ...chatEnvironment(where), ...unreachableModel },
+      input: "hello\n",
+    });
 
     expect(code).toBe(1);
     expect(out.trim()).not.toBe("");

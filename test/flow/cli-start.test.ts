@@ -80,8 +80,7 @@ describe("mneme start", { timeout: timeoutMs }, () => {
 
   it("starts with a model that cannot be reached, and tells the person who asks", async () => {
     const where = await world();
-    await where.model.stop();
-    await running(where);
+    await running(where, { OPENAI_BASE_URL: "http://127.0.0.1:2/v1" });
     where.telegram.person(1001);
 
     where.telegram.say(1001, "hello");
