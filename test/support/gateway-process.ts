@@ -19,8 +19,22 @@ export interface GatewayProcess {
 const main = fileURLToPath(new URL("../../dist/src/cli/main.js", import.meta.url));
 
 /** Starts `mneme start` and waits until it says that the platform is connected. */
-export async function spawnGateway(where: World, overrides: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, [main, "start"], {
+export function spawnGateway(where: World, overrides: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
+  return spawnMneme("start", "connected", where, overrides);
+}
+
+/** Starts `mneme worker` beside a gateway. */
+export function spawnWorker(where: World, overrides: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
+  return spawnMneme("worker", "the worker is running", where, overrides);
+}
+
+async function spawnMneme(
+  command: string,
+  ready: string,
+  where: World,
+  overrides: Readonly<Record<string, string>>,
+): Promise<GatewayProcess> {
+  const child = spawn(process.execPath, [main, command], {
     cwd: where.home.dir,
     env: { PATH: process.env["PATH"], ...environmentOf(where, overrides) },
     stdio: ["ignore", "pipe", "pipe"],
@@ -37,10 +51,10 @@ export async function spawnGateway(where: World, overrides: Readonly<Record<stri
       for (const line of lines) {
         const entry = JSON.parse(line) as { level: string; msg: string };
         log.push(entry);
-        if (entry.msg === "connected") resolve();
+        if (entry.msg === ready) resolve();
       }
     });
-    void exited.then((code) => reject(new Error(`the gateway ended with ${code}: ${complain}`)));
+    void exited.then((code) => reject(new Error(`mneme ${command} ended with ${code}: ${complain}`)));
   });
   const process_: GatewayProcess = {
     child,
