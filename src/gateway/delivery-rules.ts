@@ -58,7 +58,11 @@ type Sending = Extract<NextStep, { do: "send" }>;
 
 function repeat({ row, now }: Situation, current: Sending, error: GatewayError): NextStep {
   const wait = error.retryAfterMs ?? backoff(row.attempts);
-  return end({ state: "waiting", nextAt: now + wait, error: error.message, route: current.route });
+  // Edits that stay limited would hold the answer back for ever, and a message once given up is not edited again.
+  const limitedAgain = error.code === "delivery.rate-limited" && row.attempts > 0;
+  const dropTakeOver = row.takesOver !== undefined && (current.takesOver === undefined || limitedAgain);
+  const outcome: OutboxOutcome = { state: "waiting", nextAt: now + wait, error: error.message, route: current.route };
+  return end(dropTakeOver ? { ...outcome, dropTakeOver } : outcome);
 }
 
 /** Repeated only where a repeat cannot double anything; otherwise looked up where the platform can tell. */

@@ -30,7 +30,9 @@ const maxFallbacks = 4;
 export class Delivery {
   readonly #deps: DeliveryDeps;
   readonly #busy = new Set<number>();
-  readonly #abort = new AbortController();
+  /** The calls that are under way, to end them. */
+  readonly #calls = new Set<AbortController>();
+  #cut = false;
   #cancelTimer: (() => void) | undefined;
   #round: Promise<void> | undefined;
   #again = false;
@@ -71,14 +73,18 @@ export class Delivery {
   async stop(ms: number): Promise<void> {
     this.#stopped = true;
     this.#cancelTimer?.();
-    const cancel = this.#deps.clock.after(ms, () => this.#abort.abort());
+    const cancel = this.#deps.clock.after(ms, () => {
+      this.#cut = true;
+      for (const call of this.#calls) call.abort();
+    });
     await Promise.allSettled([...this.#running, this.#round]);
     cancel();
   }
 
   async #dispatch(): Promise<void> {
     const now = this.#deps.clock.now();
-    const rows = await this.#deps.outbox.heads(now, batch + this.#busy.size);
+    const limit = batch + this.#busy.size;
+    const rows = await this.#deps.outbox.heads(now, limit);
     for (const row of rows) {
       if (this.#busy.has(row.id) || this.#stopped) continue;
       const channel = this.#deps.channels.get(row.route.platform);
@@ -96,7 +102,12 @@ export class Delivery {
       this.#running.add(task);
     }
     const next = await this.#deps.outbox.nextDue();
-    if (next !== undefined) this.#wakeIn(Math.max(20, next - this.#deps.clock.now()));
+    if (next === undefined) return;
+    // A head that is due was taken above or is on its way, and its end wakes us. Not so when there are more than one batch, or
+    // rows of a platform that is switched off now: those would hide what becomes due behind them.
+    if (next > now) this.#wakeIn(next - now);
+    else if (rows.length >= limit) this.#wakeIn(20);
+    else if (rows.some((row) => this.#deps.channels.get(row.route.platform) === undefined)) this.#wakeIn(1_000);
   }
 
   async #deliver(row: OutboxRow, channel: Channel): Promise<void> {
@@ -136,6 +147,8 @@ export class Delivery {
         await this.#sideEffects(row, channel, kind, error);
         if (step.do === "end") {
           await outbox.result(row.id, step.outcome);
+          const drops = step.outcome.state === "waiting" && step.outcome.dropTakeOver === true;
+          if (drops && current.do === "send") await this.#removePreview(row, channel, current.takesOver);
           if (step.outcome.state === "waiting") this.#wakeIn(Math.max(20, step.outcome.nextAt - clock.now()));
           return;
         }
@@ -143,11 +156,7 @@ export class Delivery {
           await this.#lookUp(row);
           return;
         }
-        if (current.do === "send" && current.takesOver !== undefined && step.do === "send" && step.takesOver === undefined) {
-          await channel.adapter.remove(current.takesOver, AbortSignal.timeout(sendLimitMs)).catch((failure: unknown) => {
-            this.#deps.logger.warn({ id: row.id, error: errorText(failure) }, "a preview that could not become the answer is still there");
-          });
-        }
+        if (current.do === "send" && step.takesOver === undefined) await this.#removePreview(row, channel, current.takesOver);
       }
     }
     await outbox.result(row.id, { state: "refused", error: "the platform refused every form of this message" });
@@ -155,13 +164,29 @@ export class Delivery {
 
   async #call(row: OutboxRow, channel: Channel, step: NextStep): Promise<NonNullable<OutboxRow["sent"]>> {
     if (step.do !== "send") throw new GatewayError("internal", "delivery called without a step");
-    const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(sendLimitMs)]);
-    const message = outbound(row, step.plain);
-    if (step.takesOver !== undefined) {
+    // Not AbortSignal.timeout and .any: both stay in memory for the whole limit, long after the call.
+    const call = new AbortController();
+    const { signal } = call;
+    const cancel = this.#deps.clock.after(sendLimitMs, () => call.abort());
+    this.#calls.add(call);
+    if (this.#cut) call.abort();
+    try {
+      const message = outbound(row, step.plain);
+      if (step.takesOver === undefined) return await channel.adapter.send(step.route, message, { deliveryId: row.deliveryId, signal });
       await channel.adapter.edit(step.takesOver, message, signal);
       return step.takesOver;
+    } finally {
+      cancel();
+      this.#calls.delete(call);
     }
-    return channel.adapter.send(step.route, message, { deliveryId: row.deliveryId, signal });
+  }
+
+  /** Takes away a preview that could not become the answer. */
+  async #removePreview(row: OutboxRow, channel: Channel, preview: OutboxRow["takesOver"]): Promise<void> {
+    if (preview === undefined) return;
+    await channel.adapter.remove(preview, AbortSignal.timeout(sendLimitMs)).catch((failure: unknown) => {
+      this.#deps.logger.warn({ id: row.id, error: errorText(failure) }, "a preview that could not become the answer is still there");
+    });
   }
 
   /** What an error says about the chat, beyond this row. */
