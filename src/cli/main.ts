@@ -75,8 +75,14 @@ function buildProgram(): Command {
     .option("--limit <n>", "how many", "30")
     .option("--json", "as JSON")
     .action(lazy(async () => (await import("./jobs.js")).jobsList));
-  jobs.command("retry <id>").description("try a failed job again").action(lazy(async () => (await import("./jobs.js")).jobsRetry));
-  jobs.command("remove <id>").description("take a job out of the ledger").action(lazy(async () => (await import("./jobs.js")).jobsRemove));
+  jobs
+    .command("retry <id>")
+    .description("try a failed job again")
+    .action(lazy(async () => (await import("./jobs.js")).jobsRetry));
+  jobs
+    .command("remove <id>")
+    .description("take a job out of the ledger")
+    .action(lazy(async () => (await import("./jobs.js")).jobsRemove));
   const pair = program.command("pair").description("list and approve the codes of people and groups that want in").helpCommand(false);
   pair
     .command("list")
@@ -90,6 +96,57 @@ function buildProgram(): Command {
     .option("--operator", "as an operator, who may approve others")
     .option("--user", "as a user")
     .action(lazy(async () => (await import("./pair.js")).pairApprove));
+  const sessions = program.command("sessions").description("list, search and import conversations; no model is asked").helpCommand(false);
+  sessions
+    .command("search")
+    .argument("<question>", 'a natural question, or words, OR, NOT, "phrases" and prefix*')
+    .description("find the conversations that a question is about")
+    .option("--space <id>", "only this space")
+    .option("--all", "all spaces (the default)")
+    .option("--limit <n>", "how many, best first", "5")
+    .option("--json", "as JSON: session, score and excerpt")
+    .action(lazy(async () => (await import("./sessions.js")).sessionsSearch));
+  sessions
+    .command("list")
+    .description("show the newest conversations")
+    .option("--space <id>", "only this space")
+    .option("--limit <n>", "how many, newest first", "20")
+    .option("--json", "as JSON")
+    .action(lazy(async () => (await import("./sessions.js")).sessionsList));
+  sessions
+    .command("import")
+    .argument("<file>", "JSON lines: session, space, role, author, time, text; - reads standard input")
+    .description("load transcripts and index them; a line that is there already is left out")
+    .option("--json", "as JSON")
+    .action(lazy(async () => (await import("./sessions.js")).sessionsImport));
+  const skills = program.command("skills").description("list and show skills, their history, and take changes back").helpCommand(false);
+  skills
+    .command("list")
+    .description("show the shared skills and those of all spaces")
+    .option("--space <id>", 'only this space, or "shared"')
+    .option("--json", "as JSON")
+    .action(lazy(async () => (await import("./skills.js")).skillsList));
+  skills
+    .command("show")
+    .argument("<name>", "the skill's name")
+    .description("show a skill's files")
+    .option("--space <id>", "of this space (default: shared)")
+    .option("--json", "as JSON")
+    .action(lazy(async () => (await import("./skills.js")).skillsShow));
+  skills
+    .command("log")
+    .argument("[name]", "only this skill")
+    .description("show what was changed, by whom, and the lines")
+    .option("--space <id>", "of this space (default: shared)")
+    .option("--limit <n>", "how many, newest first", "20")
+    .option("--json", "as JSON")
+    .action(lazy(async () => (await import("./skills.js")).skillsLog));
+  skills
+    .command("undo")
+    .argument("[name]", "only this skill's changes")
+    .description("take back the newest change")
+    .option("--space <id>", 'of this space, or "shared"')
+    .action(lazy(async () => (await import("./skills.js")).skillsUndo));
   program
     .command("doctor")
     .description("check settings, tokens, model, Redis, disk and database, and name the remedies")

@@ -11,8 +11,7 @@ export interface SkillOwner {
 }
 
 /** `outside`: made by hand, or cut short by a crash. `overlap`: no change, but a review's remark that skills overlap. */
-export type SkillAction =
-  "create" | "edit" | "patch" | "delete" | "write_file" | "remove_file" | "share" | "outside" | "undo" | "overlap";
+export type SkillAction = "create" | "edit" | "patch" | "delete" | "write_file" | "remove_file" | "share" | "outside" | "undo" | "overlap";
 
 /** One file of a skill before and after a change. A hash without bytes: the file was too large to be kept. */
 export interface SkillFileChange {

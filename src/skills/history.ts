@@ -19,9 +19,15 @@ const reversible: ReadonlySet<SkillAction> = new Set<SkillAction>([
   "outside",
 ]);
 
-/** The changes among these that may still be undone, newest first. */
+/** The changes among these that may still be undone, newest first. A skill that somebody put there by hand is not ours to take away. */
 export function undoable(events: readonly SkillEvent[]): SkillEvent[] {
-  return events.filter((event) => reversible.has(event.action) && event.undoneBy === undefined).toSorted((a, b) => b.id - a.id);
+  return events
+    .filter((event) => reversible.has(event.action) && event.undoneBy === undefined && !isPutThere(event))
+    .toSorted((a, b) => b.id - a.id);
+}
+
+function isPutThere({ action, files }: SkillEvent): boolean {
+  return action === "outside" && files.every((file) => file.beforeHash === undefined);
 }
 
 /** True when the folder holds what the events say. */

@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { GatewayError } from "../domain/errors.js";
 import type { Space } from "../domain/identity.js";
-import type { Clock, Logger } from "../ports/runtime.js";
+import type { Clock } from "../ports/runtime.js";
 import type { KnownFile, NewSkillEvent, SkillAction, SkillEvent, SkillFileChange, SkillLog, SkillOwner } from "../ports/skill-log.js";
 import type { WriteGuard } from "../ports/stores.js";
 import { skillText, type ChangeRules, type SkillChange } from "./changes.js";
@@ -36,7 +36,6 @@ export interface SkillFilesDeps {
   readonly log: SkillLog;
   readonly index: SkillIndex;
   readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 interface Decision<T> {
@@ -139,7 +138,8 @@ export class SkillFiles {
 
   /** Reverses the newest change of these owners that is not undone yet and that `mayUndo` allows; said again it goes further back. */
   async undo(owners: readonly SkillOwner[], mayUndo: (event: SkillEvent) => boolean, author: SkillAuthor): Promise<SkillUndo> {
-    for (const owner of owners) await this.noticeOutside(owner);
+    // Shared skills are the operators' to put there and change; their history holds what was done from here.
+    for (const owner of owners) if (owner.scope === "space") await this.noticeOutside(owner);
     const histories = await Promise.all(owners.map((owner) => this.#deps.log.events(owner, historyLength)));
     const [event] = undoable(histories.flat()).filter((row) => mayUndo(row));
     return event === undefined ? { ok: false, reason: "nothing" } : this.undoEvent(event, author);

@@ -168,10 +168,14 @@ function insertEvent(tx: Tx, event: NewSkillEvent, now: number): void {
     },
   );
   for (const file of event.files) {
-    tx.run(
-      "insert into skill_event_files (event_id, path, before_hash, before_bytes, after_hash, after_bytes) values (?, ?, ?, ?, ?, ?)",
-      [id, file.path, file.beforeHash ?? null, file.before ?? null, file.afterHash ?? null, file.after ?? null],
-    );
+    tx.run("insert into skill_event_files (event_id, path, before_hash, before_bytes, after_hash, after_bytes) values (?, ?, ?, ?, ?, ?)", [
+      id,
+      file.path,
+      file.beforeHash ?? null,
+      file.before ?? null,
+      file.afterHash ?? null,
+      file.after ?? null,
+    ]);
   }
   if (event.undoes !== undefined) tx.run("update skill_events set undone_by = ? where id = ?", [id, event.undoes]);
 }
