@@ -184,15 +184,13 @@ function occurrences(stretch: StretchCandidate, { messages, messageMatches }: Ra
 /** Letters at a word's beginning that must agree: endings differ where only the stem was found. */
 const stemLength = 5;
 
-/** The texts that share the most word beginnings with quoted terms, best first. */
+/** The texts that share the most word beginnings with quoted terms, best first; the first text where none shares any. */
 export function likeliest<Text extends { readonly text: string }>(texts: readonly Text[], terms: readonly string[], count: number): Text[] {
   const stems = terms.map((term) => term.replaceAll(/["*\s]/gu, "").slice(0, stemLength)).filter((stem) => stem !== "");
-  return texts
-    .map((one) => {
-      const lower = one.text.toLowerCase();
-      return { one, shared: stems.filter((stem) => lower.includes(stem)).length };
-    })
-    .toSorted((a, b) => b.shared - a.shared)
-    .slice(0, count)
-    .map(({ one }) => one);
+  const scored = texts.map((one) => {
+    const lower = one.text.toLowerCase();
+    return { one, shared: stems.filter((stem) => lower.includes(stem)).length };
+  });
+  const sharing = scored.filter(({ shared }) => shared > 0).toSorted((a, b) => b.shared - a.shared);
+  return (sharing.length > 0 ? sharing.slice(0, count) : scored.slice(0, 1)).map(({ one }) => one);
 }
