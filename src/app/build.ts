@@ -247,6 +247,6 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
     menuState: menuState(stores.overlay, menu),
   });
   return new Gateway({
-    config, db, lock, stores, supervisor, pipeline, lanes, joiner, delivery, http, model, features, learning, jobs, clock, logger,
+    config, db, lock, stores, supervisor, channels, pipeline, lanes, joiner, delivery, http, model, features, learning, jobs, clock, logger,
   });
 }

@@ -5,6 +5,7 @@
 import type { GatewayConfig } from "../../config/schema.js";
 import { errorText } from "../domain/errors.js";
 import type { ActJoiner } from "../gateway/acts.js";
+import type { Channels } from "../gateway/channels.js";
 import type { Delivery } from "../gateway/delivery.js";
 import type { Lanes } from "../gateway/lanes.js";
 import type { Pipeline } from "../gateway/pipeline.js";
@@ -26,6 +27,7 @@ export interface GatewayParts {
   readonly lock: FolderLock;
   readonly stores: Stores;
   readonly supervisor: Supervisor;
+  readonly channels: Channels;
   readonly pipeline: Pipeline;
   readonly lanes: Lanes;
   readonly joiner: ActJoiner;
@@ -58,14 +60,14 @@ export class Gateway {
   }
 
   async start(): Promise<void> {
-    const { delivery, lanes, stores, pipeline, supervisor, clock, config, logger, db } = this.parts;
+    const { delivery, lanes, stores, pipeline, supervisor, channels, clock, config, logger, db } = this.parts;
     if (config.access.mode === "open") {
       logger.warn({}, "ACCESS IS OPEN: everybody who finds this bot may use it and its model. Set access.mode to pairing to change that.");
     }
     await delivery.recover();
     await this.parts.features.start();
     await this.parts.jobs.start();
-    for (const turn of await unfinishedTurns({ turns: stores.turns, sessions: stores.sessions, clock })) lanes.resume(turn);
+    for (const turn of await unfinishedTurns({ turns: stores.turns, sessions: stores.sessions, channels, clock })) lanes.resume(turn);
     await pipeline.recover();
     delivery.wake();
     this.#dataVersion = db.dataVersion();

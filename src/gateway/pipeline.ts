@@ -71,7 +71,10 @@ export class Pipeline {
 
   /** Takes up what the last process left, then lets the lanes start. Adapters may already deliver. */
   async recover(): Promise<void> {
-    for (const row of await this.#deps.inbox.open()) this.#enqueue(row);
+    for (const row of await this.#deps.inbox.open()) {
+      // A platform that is switched off now keeps its messages until it is back.
+      if (this.#deps.channels.get(row.event.platform) !== undefined) this.#enqueue(row);
+    }
     await this.idle();
     this.#deps.lanes.release();
   }

@@ -3,10 +3,12 @@ import { originOf } from "../domain/identity.js";
 import type { InboundMessage } from "../domain/message.js";
 import type { Clock } from "../ports/runtime.js";
 import type { Session, Sessions, TurnRow, Turns } from "../ports/stores.js";
+import type { Channels } from "./channels.js";
 import { RunningTurn } from "./running-turn.js";
 
 /** Oldest first; each continues from its journal. */
 export async function unfinishedTurns(deps: {
+  readonly channels: Channels;
   readonly turns: Turns;
   readonly sessions: Sessions;
   readonly clock: Clock;
@@ -14,7 +16,8 @@ export async function unfinishedTurns(deps: {
   const recovered: RunningTurn[] = [];
   for (const turn of await deps.turns.unfinished()) {
     const session = await deps.sessions.byId(turn.sessionId);
-    if (session === undefined) continue;
+    // A platform that is switched off now keeps its turn until it is back.
+    if (session === undefined || deps.channels.get(session.platform) === undefined) continue;
     recovered.push(
       new RunningTurn({
         now: deps.clock.now(),
