@@ -161,7 +161,7 @@ export class BotApiServer {
     if (plan?.delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, plan.delayMs));
     const cut = async (ending: Ending, outcome: "hung-up" | "never" | 502, end: () => void): Promise<boolean> => {
       if (ending === undefined) return false;
-      if (ending === "after") await this.#run(method, call, request).catch(() => undefined);
+      if (ending === "after") await this.#run(method, call, response).catch(() => undefined);
       seen(outcome);
       end();
       return true;
@@ -172,7 +172,7 @@ export class BotApiServer {
     try {
       if (plan?.status !== undefined) throw new ApiError(plan.status, plan.description ?? "Internal Server Error", plan.parameters);
       this.#flood(method, call.params);
-      const result = await this.#run(method, call, request);
+      const result = await this.#run(method, call, response);
       seen(200);
       answer(200, { ok: true, result });
     } catch (error) {
@@ -186,14 +186,14 @@ export class BotApiServer {
   async #run(
     method: string,
     call: { params: Record<string, unknown>; files: ReadonlyMap<string, Upload> },
-    request: IncomingMessage,
+    response: ServerResponse,
   ): Promise<unknown> {
     const { updates, world, me, httpWebhooks } = this.#options;
     switch (method) {
       case "getMe":
         return me();
       case "getUpdates":
-        return updates.poll(call.params, (hangUp) => request.socket.once("close", hangUp));
+        return updates.poll(call.params, (hangUp) => response.once("close", hangUp));
       case "setWebhook":
         return updates.setWebhook(call.params, httpWebhooks);
       case "deleteWebhook":
