@@ -26,13 +26,14 @@ const counterSize = 36 ** counterLength;
 export function createIds(deps: { readonly clock: Clock }): Ids {
   let lastTime = 0;
   let counter = 0;
+  const nextByte = byteSource();
   return {
     next() {
       const now = Math.max(deps.clock.now(), lastTime);
       counter = now === lastTime ? counter + 1 : 0;
       lastTime = counter < counterSize ? now : now + 1;
       counter %= counterSize;
-      return digits(lastTime, timeLength) + digits(counter, counterLength) + randomDigits(randomLength);
+      return digits(lastTime, timeLength) + digits(counter, counterLength) + randomDigits(randomLength, nextByte);
     },
   };
 }
@@ -42,12 +43,26 @@ function digits(value: number, length: number): string {
 }
 
 /** Bytes from 252 up are thrown away, so that every digit is equally likely. */
-function randomDigits(length: number): string {
+function randomDigits(length: number, nextByte: () => number): string {
   let result = "";
   while (result.length < length) {
-    for (const byte of randomBytes(length + 2)) {
-      if (byte < 252 && result.length < length) result += (byte % 36).toString(36);
-    }
+    const byte = nextByte();
+    if (byte < 252) result += (byte % 36).toString(36);
   }
   return result;
+}
+
+/** Random bytes one by one, fetched in blocks: a call to the system costs more than the rest of an id. Each is used once. */
+function byteSource(): () => number {
+  let block = Buffer.alloc(0);
+  let at = 0;
+  return () => {
+    if (at === block.length) {
+      block = randomBytes(1_024);
+      at = 0;
+    }
+    const byte = block[at] ?? 255;
+    at += 1;
+    return byte;
+  };
 }

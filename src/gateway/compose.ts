@@ -94,15 +94,7 @@ function timeStamp(at: number, previousAt: number | undefined, now: number, time
   const late = now - at > lateAfterMs;
   const gap = previousAt !== undefined && (at - previousAt >= hourMs || localDay(at, timeZone) !== localDay(previousAt, timeZone));
   if (!late && !gap) return undefined;
-  const local = new Intl.DateTimeFormat("en-GB", {
-    timeZone,
-    weekday: "short",
-    year: "numeric",
-    month: "2-digit",
-    day: "2-digit",
-    hour: "2-digit",
-    minute: "2-digit",
-  }).format(at);
+  const local = stampFormat(timeZone).format(at);
   const waited = late ? `, ${waitedText(now - at)} ago` : "";
   return `[sent ${local}${waited}]`;
 }
@@ -113,5 +105,29 @@ function waitedText(ms: number): string {
 }
 
 function localDay(at: number, timeZone: string): string {
-  return new Intl.DateTimeFormat("en-CA", { timeZone, dateStyle: "short" }).format(at);
+  return dayFormat(timeZone).format(at);
+}
+
+const dayFormat = perZone((timeZone) => new Intl.DateTimeFormat("en-CA", { timeZone, dateStyle: "short" }));
+const stampFormat = perZone(
+  (timeZone) =>
+    new Intl.DateTimeFormat("en-GB", {
+      timeZone,
+      weekday: "short",
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+      hour: "2-digit",
+      minute: "2-digit",
+    }),
+);
+
+/** A formatter takes longer to make than anything else in this file; the zones are few (about 400 exist). */
+function perZone(make: (timeZone: string) => Intl.DateTimeFormat): (timeZone: string) => Intl.DateTimeFormat {
+  const made = new Map<string, Intl.DateTimeFormat>();
+  return (timeZone) => {
+    const format = made.get(timeZone) ?? make(timeZone);
+    made.set(timeZone, format);
+    return format;
+  };
 }

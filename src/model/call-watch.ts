@@ -51,12 +51,13 @@ export class CallWatch {
     return Promise.race([promise, this.#stop]);
   }
 
-  /** Removes timers and listeners and closes the connection when it is still open. */
-  close(): void {
+  /** Removes timers and listeners and closes the connection, unless the caller has read it to its end (`isRead`). */
+  close(isRead = false): void {
     this.#cancelIdle();
     this.#cancelTotal();
     this.#outer.removeEventListener("abort", this.#onAbort);
-    this.#controller.abort();
+    // An abort is dear (an error with its stack, listeners in every layer below) and does nothing for what has ended.
+    if (!isRead) this.#controller.abort();
   }
 
   #end(reason: Stopped): void {

@@ -120,11 +120,13 @@ export class OpenAiModel implements ChatModel {
     });
     const answer = new StreamAnswer(request.tools.map((tool) => tool.name));
     let body: WireBody | undefined;
+    let isRead = false;
     try {
       body = requestBody(request, this.#settings, this.#refused);
       const chunks = await watch.race(this.#open(body, watch.signal));
       while (chunks !== "stopped") {
         const next = await watch.race(chunks.next());
+        isRead = next !== "stopped" && next.done === true;
         if (next === "stopped" || next.done === true) break;
         const text = answer.add(next.value);
         watch.alive(answer.finished ? Math.min(graceMs, idleTimeoutMs) : idleTimeoutMs);
@@ -139,7 +141,7 @@ export class OpenAiModel implements ChatModel {
       if (cause.refusedField !== undefined) this.#refused.add(cause.refusedField);
       return this.#failed(cause, answer);
     } finally {
-      watch.close();
+      watch.close(isRead);
     }
   }
 
