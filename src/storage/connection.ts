@@ -12,6 +12,8 @@ const keptStatements = 500;
 export class Connection {
   readonly driver: SqliteDriver.Database;
   readonly #statements = new Map<string, SqliteDriver.Statement<unknown[]>>();
+  #reader: Tx | undefined;
+  #writer: Tx | undefined;
 
   constructor(file: string) {
     this.driver = new SqliteDriver(file, { timeout: 0 });
@@ -27,7 +29,17 @@ export class Connection {
     return statement;
   }
 
+  /** The words of a transaction of this kind; the same object each time. */
   tx(writable: boolean): Tx {
+    const known = writable ? this.#writer : this.#reader;
+    if (known !== undefined) return known;
+    const made = this.#makeTx(writable);
+    if (writable) this.#writer = made;
+    else this.#reader = made;
+    return made;
+  }
+
+  #makeTx(writable: boolean): Tx {
     const prepare = (sql: string, params: SqlParams | undefined): [SqliteDriver.Statement<unknown[]>, unknown[]] => {
       const statement = this.prepare(sql);
       if (!writable && !statement.readonly) throw new GatewayError("internal", "A read transaction may not write.");

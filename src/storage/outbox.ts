@@ -11,6 +11,8 @@ import { bodiesKeptMs, pruneBatch, rowsKeptMs } from "./retention.js";
 import type { Tx } from "./sql.js";
 
 const unfinished = "state in ('waiting', 'sending')";
+/** The rows that are next in their lanes; those behind them wait for them, however long they have been due. */
+const isHead = `id in (select min(id) from outbox where ${unfinished} group by platform, chat_id, thread_id)`;
 const place = "platform = ? and chat_id = ? and thread_id = ?";
 
 export function createOutbox({ db, clock, ids }: { readonly db: Database; readonly clock: Clock; readonly ids: Ids }): Outbox {
@@ -19,17 +21,17 @@ export function createOutbox({ db, clock, ids }: { readonly db: Database; readon
     heads(now, limit) {
       return db.read((tx) =>
         tx
-          .all<StoredOutbox>(
-            `select * from outbox where id in (select min(id) from outbox where ${unfinished} group by platform, chat_id, thread_id)
-             and state = 'waiting' and next_at <= ? order by id limit ?`,
-            [now, limit],
-          )
+          .all<StoredOutbox>(`select * from outbox where ${isHead} and state = 'waiting' and next_at <= ? order by id limit ?`, [
+            now,
+            limit,
+          ])
           .map(outboxRow),
       );
     },
     nextDue() {
       return db.read(
-        (tx) => tx.get<{ at: number | null }>("select min(next_at) as at from outbox where state = 'waiting'")?.at ?? undefined,
+        (tx) =>
+          tx.get<{ at: number | null }>(`select min(next_at) as at from outbox where ${isHead} and state = 'waiting'`)?.at ?? undefined,
       );
     },
     sending(id) {
