@@ -6,6 +6,8 @@ import { join } from "node:path";
 import type { GatewayConfig } from "../../config/schema.js";
 import { accessCommands } from "../commands/access.js";
 import { conversationCommands } from "../commands/conversation.js";
+import { searchCommands } from "../commands/search.js";
+import { skillCommands } from "../commands/skills.js";
 import { knowledgeCommands, ownersFor } from "../commands/knowledge.js";
 import { ActJoiner } from "../gateway/acts.js";
 import { Channels } from "../gateway/channels.js";
@@ -138,7 +140,8 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
       contextMessages: config.groups.contextMessages,
     },
     progress: config.delivery.progress,
-    permit: () => undefined,
+    permit: (tool, turn) =>
+      features.mcp.isMcpTool(tool.name) && turn.speaker.role !== "operator" ? "This tool is for operators of this bot only." : undefined,
     decide: (session, turn, ending) => learning.decide(session, turn, ending),
     prepare: async (session, speaker) => (await features.mergePending(session, speaker)).map((entry) => `Memory: ${entry}`),
     tail: async () => undefined,
@@ -193,14 +196,12 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
           return Object.fromEntries(usages);
         },
         operatorLines: async (context) =>
-          supervisor
-            .states()
-            .map((state) =>
-              text(context.language, "status.platform", {
-                platform: state.platform,
-                state: state.ok ? "ok" : (state.lastError ?? state.health.state),
-              }),
-            ),
+          supervisor.states().map((state) =>
+            text(context.language, "status.platform", {
+              platform: state.platform,
+              state: state.ok ? "ok" : (state.lastError ?? state.health.state),
+            }),
+          ),
       }),
       ...knowledgeCommands({
         files: features.memory,
@@ -209,6 +210,8 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
         enabled: features.memorySwitches,
         usage: features.usage,
       }),
+      ...skillCommands({ files: features.skills.files, sessions, clock, timeZone: config.timezone, enabled: config.skills.enabled }),
+      ...searchCommands({ index: features.search, sessions, timeZone: config.timezone }),
       ...accessCommands({ pairing, replies }),
     ],
   });
@@ -247,6 +250,22 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
     menuState: menuState(stores.overlay, menu),
   });
   return new Gateway({
-    config, db, lock, stores, supervisor, channels, pipeline, lanes, joiner, delivery, http, model, features, learning, jobs, clock, logger,
+    config,
+    db,
+    lock,
+    stores,
+    supervisor,
+    channels,
+    pipeline,
+    lanes,
+    joiner,
+    delivery,
+    http,
+    model,
+    features,
+    learning,
+    jobs,
+    clock,
+    logger,
   });
 }

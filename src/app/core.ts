@@ -9,6 +9,7 @@ import type { RenderedPart } from "../domain/message.js";
 import { Gate } from "../gateway/gate.js";
 import { createTitleHandler } from "../learning/title.js";
 import { OpenAiModel } from "../model/openai-model.js";
+import { createStretchHandler } from "../recall/stretch-job.js";
 import type { JobHandlers, JobLedger } from "../ports/job-queue.js";
 import type { Clock, Ids, Logger } from "../ports/runtime.js";
 import { createRedactor } from "../safety/redact.js";
@@ -51,8 +52,8 @@ export function buildCore(deps: CoreDeps): Core {
   const modelDeps = { clock, ids, logger, redact };
   const model = new OpenAiModel(modelSettings(config), modelDeps);
   const aux = auxiliary(config, modelDeps);
-  const features = buildFeatures({ config, stores, clock, logger });
-  const agent = new Agent({ model, tools: () => features.tools, redact });
+  const features = buildFeatures({ config, db, stores, aux, clock, logger });
+  const agent = new Agent({ model, tools: features.tools, redact });
   const gate = new Gate({
     rules: {
       mode: config.access.mode,
@@ -63,13 +64,20 @@ export function buildCore(deps: CoreDeps): Core {
     },
   });
   const learning = buildLearning({
-    config, stores, ledger, agent, features, gate, clock, logger,
+    config,
+    stores,
+    ledger,
+    agent,
+    features,
+    gate,
+    clock,
+    logger,
     store: createLearningStore({ db, ids }),
     render: deps.render,
   });
   const handlers: JobHandlers = {
     review: learning.review,
-    stretch: async (job) => ({ watermarks: [{ kind: "stretch", sessionId: job.sessionId, upTo: job.payload.upTo }] }),
+    stretch: createStretchHandler({ index: features.search }),
     title: createTitleHandler({ sessions: stores.sessions, aux: aux ?? model, model: config.model.aux.id ?? config.model.id ?? "" }),
   };
   return { stores, model, agent, features, gate, ledger, learning, handlers };

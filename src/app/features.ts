@@ -8,21 +8,36 @@ import type { Tool } from "../agent/tool.js";
 import { accountKey, type Speaker } from "../domain/identity.js";
 import { memoryGuidance } from "../memory/guidance.js";
 import { MemoryFiles } from "../memory/memory-files.js";
+import { reviewTexts } from "../learning/instructions.js";
+import { createMcpTools, type McpTools } from "../mcp/tools.js";
 import { savedMemory } from "../memory/notice.js";
 import { mergePending } from "../memory/pending.js";
 import { renderSnapshot } from "../memory/snapshot.js";
 import { parseEntries, usageOf } from "../memory/entries.js";
 import { createMemoryTool } from "../memory/tool.js";
 import type { DescribeSaved } from "../learning/saved.js";
+import type { ChatModel } from "../ports/chat-model.js";
 import type { ClaimedJob } from "../ports/job-queue.js";
 import type { Clock, Logger } from "../ports/runtime.js";
+import type { SearchIndex } from "../ports/search.js";
 import type { MemoryOwner, Session } from "../ports/stores.js";
+import { searchGuidance } from "../recall/guidance.js";
+import { createSearchTool } from "../recall/tool.js";
+import { savedSkill } from "../skills/notice.js";
+import type { Database } from "../storage/database.js";
+import { createSearchIndex } from "../storage/search-index.js";
+import { createSkillLog } from "../storage/skill-log.js";
 import type { Stores } from "../storage/stores.js";
+import { buildSkills, type Skills } from "./skills.js";
 
 export interface Features extends FeatureLife {
-  readonly tools: readonly Tool[];
+  /** Own tools first, then those of MCP servers as they are known now. */
+  readonly tools: () => readonly Tool[];
   readonly layers: readonly ((session: Session) => Promise<readonly Layer[]>)[];
   readonly memory: MemoryFiles;
+  readonly skills: Skills;
+  readonly search: SearchIndex;
+  readonly mcp: McpTools;
   readonly memorySwitches: { readonly user: boolean; readonly memory: boolean };
   /** `72% — 990/1,375 chars`. */
   readonly usage: (owner: MemoryOwner) => string;
@@ -46,13 +61,16 @@ export interface FeatureLife {
 
 export interface FeatureDeps {
   readonly config: GatewayConfig;
+  readonly db: Database;
   readonly stores: Stores;
+  /** The auxiliary model, where one is named. */
+  readonly aux: ChatModel | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 export function buildFeatures(deps: FeatureDeps): Features {
-  const { config, stores, clock } = deps;
+  const { config, stores, clock, logger } = deps;
   const switches = { user: config.memory.userProfileEnabled, memory: config.memory.enabled };
   const files = new MemoryFiles({
     dataDir: config.data.dir,
@@ -60,18 +78,40 @@ export function buildFeatures(deps: FeatureDeps): Features {
     clock,
     limits: { user: config.memory.userCharLimit, memory: config.memory.memoryCharLimit },
   });
-  const memoryTool = createMemoryTool({ files, clock, switches, ownTexts: [] });
+  const memoryTool = createMemoryTool({ files, clock, switches, ownTexts: reviewTexts });
+  const memoryTools = memoryTool === undefined ? [] : [memoryTool];
+  const skills = buildSkills({ dataDir: config.data.dir, log: createSkillLog({ db: deps.db }), sessions: stores.sessions, clock, logger });
+  const skillTools = config.skills.enabled ? skills.tools : [];
+  const search = createSearchIndex({ db: deps.db });
+  const recap = config.recall.recap === "on" && deps.aux !== undefined ? { aux: deps.aux } : {};
+  const searchTool = createSearchTool({ index: search, logger, timeZone: config.timezone, ...recap });
+  const own = [...memoryTools, ...skillTools, searchTool];
+  const mcp = createMcpTools({ servers: config.mcp.servers, clock, logger, reserved: own.map((tool) => tool.name) });
   return {
-    start: async () => undefined,
-    stop: async () => undefined,
-    tools: memoryTool === undefined ? [] : [memoryTool],
-    layers: [(session) => memoryLayers(files, switches, session, deps.logger)],
+    start: () => mcp.start(),
+    stop: async () => {
+      await mcp.stop();
+      await search.close();
+    },
+    tools: () => [...own, ...mcp.tools()],
+    layers: [
+      (session) => memoryLayers(files, switches, session, logger),
+      async (session) => (config.skills.enabled ? skills.layers(session) : []),
+      async () => [{ id: "guidance-search", text: searchGuidance() }],
+    ],
     memory: files,
     memorySwitches: switches,
+    skills,
+    search,
+    mcp,
     ownersOf: (session) => ownersOf(switches, session),
-    reviewTools: { memory: memoryTool === undefined ? [] : [memoryTool.name], skills: [] },
-    describeSaved: (call, result) => savedMemory(call, result),
-    takeBack: async (job) => void (await files.takeBack(job.id, { origin: "review", guard: { jobId: job.id, fence: job.fence }, jobId: job.id })),
+    reviewTools: { memory: memoryTools.map((tool) => tool.name), skills: skillTools.map((tool) => tool.name) },
+    describeSaved: (call, result) => savedMemory(call, result) ?? savedSkill(call, result),
+    takeBack: async (job) => {
+      const author = { origin: "review", guard: { jobId: job.id, fence: job.fence }, jobId: job.id } as const;
+      await files.takeBack(job.id, author);
+      await skills.files.takeBack(job.id, author);
+    },
     usage: (owner) => usageOf(parseEntries(files.read(owner)), files.limit(owner)),
     mergePending: async (session, speaker) => {
       if (session.spaceKind !== "person" || !switches.user) return [];
@@ -95,7 +135,9 @@ function ownersOf(switches: Features["memorySwitches"], session: Session): Memor
 }
 
 async function memoryLayers(files: MemoryFiles, switches: Features["memorySwitches"], session: Session, logger: Logger): Promise<Layer[]> {
-  const sources = ownersOf(switches, session).map((owner) => [owner.target, { text: files.read(owner), limit: files.limit(owner) }] as const);
+  const sources = ownersOf(switches, session).map(
+    (owner) => [owner.target, { text: files.read(owner), limit: files.limit(owner) }] as const,
+  );
   const snapshot = renderSnapshot(Object.fromEntries(sources));
   for (const left of snapshot.leftOut) logger.warn(left, "a memory entry is left out of the prompt; it stays in its file");
   return [

@@ -66,7 +66,9 @@ export function gatewayJobs(deps: JobsDeps): Jobs {
 }
 
 /** For `mneme worker`. `name` is what it says in the ledger that it is. */
-export function workerJobs(deps: JobsDeps & { readonly url: string; readonly name: string; readonly refusal: () => Promise<string | undefined> }): Jobs {
+export function workerJobs(
+  deps: JobsDeps & { readonly url: string; readonly name: string; readonly refusal: () => Promise<string | undefined> },
+): Jobs {
   const { config, clock, logger } = deps;
   const queue = createBullmqQueue({ url: deps.url, prefix: config.redis.prefix, clock, logger });
   const runner = createJobRunner({ ...deps, worker: deps.name });

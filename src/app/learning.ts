@@ -39,7 +39,11 @@ export interface LearningDeps {
 
 export interface Learning {
   /** For a turn's commit. */
-  decide(session: Session, turn: TurnRow, ending: { readonly outcome: TurnCommit["outcome"]; readonly entries: readonly Entry[] }): TurnCommit["decide"];
+  decide(
+    session: Session,
+    turn: TurnRow,
+    ending: { readonly outcome: TurnCommit["outcome"]; readonly entries: readonly Entry[] },
+  ): TurnCommit["decide"];
   /** Intents for a session that ends or is rebuilt. */
   flush(session: Session): Promise<readonly NewIntent[]>;
   /** Writes that flush down now: the session goes on with a new prompt. */
@@ -123,7 +127,14 @@ function sideIntents({ config, clock }: LearningDeps, session: Session, lastMess
   if (session.isPrivate || lastMessageId === 0) return [];
   const now = clock.now();
   const payload = { v: payloadVersion, sessionId: session.id, spaceId: session.spaceId, upTo: lastMessageId } as const;
-  const stretch: NewIntent = { id: `stretch-${session.id}-${lastMessageId}`, kind: "stretch", sessionId: session.id, spaceId: session.spaceId, payload, runAt: now };
+  const stretch: NewIntent = {
+    id: `stretch-${session.id}-${lastMessageId}`,
+    kind: "stretch",
+    sessionId: session.id,
+    spaceId: session.spaceId,
+    payload,
+    runAt: now,
+  };
   return [stretch, ...(session.title === undefined && config.model.aux.id !== undefined ? [titleIntent(session, lastMessageId, now)] : [])];
 }
 
@@ -150,7 +161,9 @@ function nearlyFull(features: Features, session: Session): string[] {
 function noticeRows({ config, render }: LearningDeps, session: Session, saved: readonly string[]): NewOutbox[] {
   if (config.learning.notices === "off") return [];
   const language = languageOf(config.ui.language, saved);
-  const line = isGroup(session.chatKind) ? text(language, "notice.saved-group") : text(language, "notice.saved", { what: noticeLine(saved) });
+  const line = isGroup(session.chatKind)
+    ? text(language, "notice.saved-group")
+    : text(language, "notice.saved", { what: noticeLine(saved) });
   return render(session.platform, line).map((part) => ({
     kind: "notice",
     route: withoutReply(session.route),

@@ -31,20 +31,35 @@ export interface Worker {
 export async function buildWorker(deps: WorkerDeps): Promise<Worker> {
   const { config, clock, ids, logger } = deps;
   const { url } = config.redis;
-  if (url === undefined) throw new ConfigError("config.invalid", "mneme worker needs Redis: set REDIS_URL (or redis.url). Without it `mneme start` does the jobs itself.");
+  if (url === undefined)
+    throw new ConfigError(
+      "config.invalid",
+      "mneme worker needs Redis: set REDIS_URL (or redis.url). Without it `mneme start` does the jobs itself.",
+    );
   const db = await openDatabase({ file: join(config.data.dir, "mneme.db"), logger, clock, migrate: false });
   const schema = await db.schemaVersion();
   const platforms = new Map(deps.adapters.map((adapter) => [adapter.platform, adapter]));
   const core = buildCore({
-    config, db, clock, ids, logger, operators: [],
+    config,
+    db,
+    clock,
+    ids,
+    logger,
+    operators: [],
     render: (platform, markdown) => platforms.get(platform)?.render(markdown) ?? [],
   });
   const jobs = workerJobs({
-    config, db, clock, ids, logger, url,
+    config,
+    db,
+    clock,
+    ids,
+    logger,
+    url,
     name: deps.name,
     ledger: core.ledger,
     handlers: core.handlers,
-    refusal: async () => ((await db.schemaVersion()) === schema ? undefined : "the database has another schema now; start this worker again"),
+    refusal: async () =>
+      (await db.schemaVersion()) === schema ? undefined : "the database has another schema now; start this worker again",
   });
   return {
     start: async () => {

@@ -169,6 +169,7 @@ async function skill({ files, clock, enabled }: SkillCommandDeps, context: Comma
   return {
     markdown: "",
     turnText: turnWithSkill(found.meta.name, bytes.toString("utf8"), words === "" ? `/skill ${found.meta.name}` : words),
+    said: words,
   };
 }
 

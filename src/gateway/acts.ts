@@ -20,6 +20,8 @@ export interface Act {
   messages: InboundMessage[];
   readonly speaker: Speaker;
   readonly place: Place;
+  /** The speaker's own words, where the messages hold more than those (a skill loaded by a command). */
+  readonly said?: string;
   /** When the last of them was stored, epoch ms. */
   readonly receivedAt: number;
 }
@@ -100,12 +102,18 @@ export function replaceText(act: Act, key: string, text: string): void {
 export function concat(acts: readonly Act[]): Act {
   const [first] = acts;
   if (first === undefined) throw new RangeError("no act to join");
+  const said = acts.some((act) => act.said !== undefined) ? { said: acts.map(wordsOf).join("\n") } : {};
   return {
     ...first,
+    ...said,
     inboxIds: acts.flatMap((act) => act.inboxIds),
     messages: acts.flatMap((act) => act.messages),
     receivedAt: acts.at(-1)?.receivedAt ?? first.receivedAt,
   };
+}
+
+function wordsOf(act: Act): string {
+  return act.said ?? act.messages.map((message) => message.text).join("\n");
 }
 
 function merge(acts: readonly Act[], group: string): Act {

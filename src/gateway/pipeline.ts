@@ -179,6 +179,7 @@ export class Pipeline {
       this.#deps.lanes.submit({
         inboxIds: [row.id],
         messages: [{ ...rest, text: reply.turnText }],
+        ...(reply.said === undefined ? {} : { said: reply.said }),
         speaker,
         place,
         receivedAt: row.receivedAt,

@@ -88,8 +88,11 @@ export function toolContext(session: Session, turn: TurnRow, history: readonly S
   };
 }
 
+/** What was shown stays, since the person has read it; the sentence says why it ends there. */
 function failed(input: EndingInput, sentence: string, reason: string): Ending {
-  return { outcome: "failed", reason, entries: closed(input, sentence), reply: sentence };
+  const shown = input.shown?.trim() ?? "";
+  const reply = shown === "" ? sentence : `${shown}\n\n${sentence}`;
+  return { outcome: "failed", reason, entries: closed(input, reply), reply };
 }
 
 /** Stopped or interrupted: what was shown stays, marked; an interrupted turn that showed nothing says nothing. */

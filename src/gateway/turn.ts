@@ -64,7 +64,9 @@ export class TurnRunner {
     const channel = channels.get(running.speaker.platform);
     if (channel === undefined) throw new GatewayError("internal", "a turn for a platform that is not running");
     const { recovered } = running;
-    const session = await this.#insist(running, () => (recovered === undefined ? book.open(running.act) : book.reopen(recovered.sessionId)));
+    const session = await this.#insist(running, () =>
+      recovered === undefined ? book.open(running.act) : book.reopen(recovered.sessionId),
+    );
     const history = await sessions.entries(session.id);
     let turn = await this.#insist(running, () => this.#claim(running, session, history, channel));
     if (turn.attempts > maxAttempts) {
@@ -136,6 +138,11 @@ export class TurnRunner {
   }
 
   async #compose(running: RunningTurn, history: readonly StoredEntry[], channel: Channel): Promise<Composed> {
+    const composed = await this.#composed(running, history, channel);
+    return running.act.said === undefined ? composed : { ...composed, said: running.act.said };
+  }
+
+  async #composed(running: RunningTurn, history: readonly StoredEntry[], channel: Channel): Promise<Composed> {
     const { clock, timeZone, limits, logger } = this.#deps;
     const { messages } = running.act;
     const [first] = messages;

@@ -53,3 +53,8 @@ Take the first of these that fits:
 - The library should be few, rich skills, not a long list of narrow ones. Never name one after a PR number, an error text, a code name or only a library, nor fix-this or debug-that. If a name fits only today's task, go back to 1 to 3.
 - A complaint about how a task was done belongs into that task's skill, so that the next conversation starts right. Memory says who the person is and how things stand; a skill says how to do this kind of task for them. A lesson may belong into both.
 - Mention skills that overlap.`;
+
+/** All that these texts say, so that none of it is ever stored as a fact about somebody. */
+export const reviewTexts: readonly string[] = [
+  instruction({ memory: true, skills: true }, { userTurns: 0, others: "", full: ["USER.md"], isGroup: true }),
+];
