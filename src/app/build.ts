@@ -31,6 +31,7 @@ import { Gateway } from "./gateway.js";
 import { HttpServer } from "./http.js";
 import { gatewayJobs } from "./jobs.js";
 import { menuState } from "./menu.js";
+import { Monitor } from "./monitor.js";
 import { freezePrompt, promptVersion } from "./prompt-layers.js";
 
 export interface BuildOptions {
@@ -41,6 +42,8 @@ export interface BuildOptions {
   readonly logger: Logger;
   /** `platform:id` of accounts that are operators beside the configured ones (the terminal's own). */
   readonly operators?: readonly string[];
+  /** False: no health and metrics over HTTP (a terminal session beside a gateway would take its port). */
+  readonly serve?: boolean;
 }
 
 /** One tool result, in characters. */
@@ -87,7 +90,7 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
   const language = config.ui.language;
   const modelId = config.model.id ?? "";
 
-  const delivery = new Delivery({ outbox, access, sessions, channels, clock, logger, expireMs: config.delivery.expireHours * 3_600_000 });
+  const delivery = new Delivery({ outbox, access, sessions, channels, clock, logger, expireMs: config.delivery.expireHours * 3_600_000, onSent: (row) => monitor.sent(row) });
   const wake = (): void => {
     delivery.wake();
     jobs.wake();
@@ -146,6 +149,7 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
     prepare: async (session, speaker) => (await features.mergePending(session, speaker)).map((entry) => `Memory: ${entry}`),
     tail: async () => undefined,
     committed: wake,
+    ended: (turn) => monitor.turn(turn),
   });
   const lanes = new Lanes({
     limits: {
@@ -249,6 +253,17 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
     mount: (path, handler) => http.mount(path, handler),
     menuState: menuState(stores.overlay, menu),
   });
+  const monitor = new Monitor({
+    db, http, clock, logger,
+    serve: options.serve ?? true,
+    platforms: () => supervisor.states(),
+    lanes: () => ({ running: lanes.running, oldestAt: lanes.oldestAt, stalled: lanes.stalled() }),
+    ledger: core.ledger,
+    queue: () => jobs.health(),
+    needsWorkers: config.redis.url !== undefined,
+    turnTimeoutMs: config.turns.timeoutMs,
+    redact: core.redact,
+  });
   return new Gateway({
     config,
     db,
@@ -265,6 +280,7 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
     features,
     learning,
     jobs,
+    monitor,
     clock,
     logger,
   });

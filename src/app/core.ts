@@ -41,6 +41,8 @@ export interface Core {
   readonly ledger: JobLedger;
   readonly learning: Learning;
   readonly handlers: JobHandlers;
+  /** Takes secrets out of a text that is shown. */
+  readonly redact: (text: string) => string;
 }
 
 export function buildCore(deps: CoreDeps): Core {
@@ -80,7 +82,7 @@ export function buildCore(deps: CoreDeps): Core {
     stretch: createStretchHandler({ index: features.search }),
     title: createTitleHandler({ sessions: stores.sessions, aux: aux ?? model, model: config.model.aux.id ?? config.model.id ?? "" }),
   };
-  return { stores, model, agent, features, gate, ledger, learning, handlers };
+  return { stores, model, agent, features, gate, ledger, learning, handlers, redact };
 }
 
 function modelSettings(config: GatewayConfig): ConstructorParameters<typeof OpenAiModel>[0] {

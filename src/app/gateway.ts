@@ -20,6 +20,7 @@ import type { FeatureLife } from "./features.js";
 import type { HttpServer } from "./http.js";
 import type { Jobs } from "./jobs.js";
 import type { Learning } from "./learning.js";
+import type { Monitor } from "./monitor.js";
 
 export interface GatewayParts {
   readonly config: GatewayConfig;
@@ -37,6 +38,7 @@ export interface GatewayParts {
   readonly features: FeatureLife;
   readonly learning: Learning;
   readonly jobs: Jobs;
+  readonly monitor: Monitor;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -64,6 +66,7 @@ export class Gateway {
     if (config.access.mode === "open") {
       logger.warn({}, "ACCESS IS OPEN: everybody who finds this bot may use it and its model. Set access.mode to pairing to change that.");
     }
+    await this.parts.monitor.start();
     await delivery.recover();
     await this.parts.features.start();
     await this.parts.jobs.start();
@@ -84,6 +87,7 @@ export class Gateway {
       delivery.wake();
     });
     await supervisor.start();
+    void this.parts.monitor.warm();
     this.parts.model
       .warm()
       .catch((error: unknown) => logger.warn({ error: errorText(error) }, "the model client could not be loaded ahead"));
@@ -110,6 +114,7 @@ export class Gateway {
     await this.parts.features.stop();
     await delivery.stop(2_000);
     await http.close();
+    await this.parts.monitor.stop();
     await db.close();
     lock.release();
   }

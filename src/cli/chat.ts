@@ -39,7 +39,7 @@ export async function chat(context: CliContext): Promise<number> {
     { clock, logger },
   );
   const operators = [`${terminal.platform}:${terminal.accountId}`];
-  const gateway = await buildGateway({ config, adapters: [adapter], clock, ids: createIds({ clock }), logger, operators });
+  const gateway = await buildGateway({ config, adapters: [adapter], clock, ids: createIds({ clock }), logger, operators, serve: false });
   if (isTerminal) {
     context.print(`${config.agent.name} · ${config.model.id ?? ""} · /help shows what it can do, Ctrl+D ends. Log: ${logFile}`);
   }

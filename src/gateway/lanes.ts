@@ -137,6 +137,23 @@ export class Lanes {
     return this.#running;
   }
 
+  /** When the turn that runs longest began in this process. */
+  get oldestAt(): number | undefined {
+    const starts = [...this.#lanes.values()].flatMap((lane) => (lane.running === undefined ? [] : [lane.running.startedAt]));
+    return starts.length === 0 ? undefined : Math.min(...starts);
+  }
+
+  /** Sessions in which messages wait though nothing keeps a turn from beginning: normally none for longer than a moment. */
+  stalled(): string[] {
+    if (this.#held || this.#running >= this.#deps.limits.concurrency) return [];
+    return [...this.#lanes]
+      .filter(([key, { running, waiting: [first] }]) => {
+        if (first === undefined || running !== undefined || this.#paused.has(key)) return false;
+        return (this.#perPerson.get(first.speaker.personId) ?? 0) < this.#deps.limits.perPerson;
+      })
+      .map(([key]) => key);
+  }
+
   /** Waits until no turn runs, at most `ms`; then the rest is left to the next process. */
   async drain(ms: number): Promise<void> {
     this.#held = true;

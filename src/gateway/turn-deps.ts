@@ -1,10 +1,12 @@
 /** What a turn is given: stores, agent, platform, limits, and the decisions that the composition root makes for it. */
 import type { Agent } from "../agent/agent.js";
-import type { Entry } from "../domain/transcript.js";
+import type { Entry, Usage } from "../domain/transcript.js";
+import type { HistoryMessage } from "../ports/platform-adapter.js";
 import type { Clock, Ids, Logger } from "../ports/runtime.js";
 import type { Outbox, Session, Sessions, TurnCommit, TurnRow, Turns } from "../ports/stores.js";
 import type { Language } from "../words/catalogue.js";
-import type { Channels } from "./channels.js";
+import type { Act } from "./acts.js";
+import type { Channel, Channels } from "./channels.js";
 import type { SessionBook } from "./sessions.js";
 
 export interface TurnRunnerDeps {
@@ -18,14 +20,15 @@ export interface TurnRunnerDeps {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly language: Language | "auto";
-  readonly timeZone: string;
+  /** Whose clock a message's time stamp goes by. */
+  readonly timeZone: (act: Act) => Promise<string>;
+  /** What was said in a group before the bot was addressed, oldest first; never rejects. */
+  readonly earlier: (act: Act, session: { readonly id: string; readonly isNew: boolean }, channel: Channel) => Promise<readonly HistoryMessage[]>;
   readonly limits: {
     readonly timeoutMs: number;
     readonly maxIterations: number;
     readonly toolResultChars: number;
     readonly turnResultChars: number;
-    /** Earlier messages shown when the bot is called into a place it has not followed. */
-    readonly contextMessages: number;
   };
   readonly progress: "off" | "line";
   /** Denial text when the speaker's role may not use a tool. */
@@ -42,4 +45,6 @@ export interface TurnRunnerDeps {
   readonly tail: (session: Session, turn: TurnRow) => Promise<string | undefined>;
   /** After each commit that stored outbox rows or intents. */
   readonly committed: () => void;
+  /** After each turn that was committed; for metrics. Must not throw. */
+  readonly ended?: (turn: { readonly platform: string; readonly outcome: TurnCommit["outcome"]; readonly ms: number; readonly usage: Usage }) => void;
 }

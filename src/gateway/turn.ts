@@ -193,6 +193,8 @@ export class TurnRunner {
     const commit = { ...commitOf(end, ending), outbox, decide: this.#deps.decide(end.session, turn, ending), notesUnknown: reply.notes };
     await this.#insist(end.running, () => turns.commit(commit, clock.now()));
     this.#deps.committed();
+    const ms = clock.now() - turn.startedAt;
+    this.#deps.ended?.({ platform: turn.route.platform, outcome: ending.outcome, ms, usage: result?.usage ?? noUsage });
   }
 
   /** An earlier part that may not have arrived is named at the beginning of the next thing that is sent. */
