@@ -1,7 +1,7 @@
 /** The gateway as users run it, in a process of its own that a test may kill at any moment. */
 import { spawn, type ChildProcess } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { builtMain } from "./built.js";
 import { environmentOf, type World } from "./gateway.js";
 
 export interface GatewayProcess {
@@ -16,7 +16,6 @@ export interface GatewayProcess {
   readonly exited: Promise<number | null>;
 }
 
-const main = fileURLToPath(new URL("../../dist/src/cli/main.js", import.meta.url));
 
 /** Starts `mneme start` and waits until it says that the platform is connected. */
 export function spawnGateway(where: World, overrides: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
@@ -34,7 +33,7 @@ async function spawnMneme(
   where: World,
   overrides: Readonly<Record<string, string>>,
 ): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, [main, command], {
+  const child = spawn(process.execPath, [await builtMain(), command], {
     cwd: where.home.dir,
     env: { PATH: process.env["PATH"], ...environmentOf(where, overrides) },
     stdio: ["ignore", "pipe", "pipe"],
