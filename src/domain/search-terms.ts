@@ -35,18 +35,21 @@ export function exactText(text: string): string {
   });
 }
 
-/** The text as it goes into the stretch index: words without stop words, CJK runs as bigrams. `words` counts them. */
+/** The text as it goes into the stretch index: words without stop words, CJK runs as bigrams, each once. `words` counts all of them. */
 export function broadText(text: string): { readonly text: string; readonly words: number } {
-  const kept: string[] = [];
-  for (const [piece] of folded(text).matchAll(pieces)) {
-    if (!startsCjk.test(piece)) {
-      if (!isStopWord(piece.toLowerCase())) kept.push(piece);
-      continue;
-    }
-    const characters = Array.from(piece);
-    kept.push(...(characters.length === 1 ? characters : bigrams(characters)));
+  const kept = new Set<string>();
+  let words = 0;
+  const keep = (word: string): void => {
+    words += 1;
+    kept.add(word);
+  };
+  for (const [piece] of folded(text).toLowerCase().matchAll(pieces)) {
+    if (startsCjk.test(piece)) {
+      const characters = Array.from(piece);
+      for (const part of characters.length === 1 ? characters : bigrams(characters)) keep(part);
+    } else if (!isStopWord(piece)) keep(piece);
   }
-  return { text: kept.join(" "), words: kept.length };
+  return { text: [...kept].join(" "), words };
 }
 
 /** A full-text expression for one phrase, always quoted. */

@@ -55,4 +55,27 @@ export async function rebuildSearch(db: Database): Promise<void> {
   }
   const sessions = await db.read((tx) => tx.all<{ id: string }>("select id from sessions where is_private = 0 order by created_at"));
   for (const { id } of sessions) await db.write((tx) => feedStretches(tx, id, Number.MAX_SAFE_INTEGER));
+  await tidySearch(db);
+}
+
+/** Pages merged in one transaction, and how long such a step about takes: some ms. */
+const pagesAtOnce = 200;
+
+/** Merges each index into one piece, in steps that other writes fit between; makes it smaller and faster after much was fed. */
+export async function tidySearch(db: Database): Promise<void> {
+  for (const table of ["fts_message", "fts_stretch"]) {
+    let pages = -pagesAtOnce;
+    for (let isMore = true; isMore; pages = pagesAtOnce) {
+      const now: number = pages;
+      isMore = await db.write((tx) => mergeStep(tx, table, now));
+    }
+  }
+}
+
+/** A negative number takes in all pieces. True when there may be more to do: SQLite then has changed at least two rows. */
+function mergeStep(tx: Tx, table: string, pages: number): boolean {
+  const changes = (): number => tx.get<{ count: number }>("select total_changes() as count")?.count ?? 0;
+  const before = changes();
+  tx.run(`insert into ${table} (${table}, rank) values ('merge', ?)`, [pages]);
+  return changes() - before >= 2;
 }

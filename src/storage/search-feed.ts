@@ -12,7 +12,6 @@ const stretchLength = 30;
 export interface OriginRow {
   readonly id: number;
   readonly messages: number;
-  readonly characters: number;
   readonly stretches: number;
 }
 
@@ -32,7 +31,7 @@ export function feedMessages(tx: Tx, messages: readonly IndexedMessage[]): void 
   const origins = new Map<string, OriginSums>();
   for (const message of messages) {
     if (message.isPrivate || message.text === "") continue;
-    const origin = origins.get(message.origin) ?? { id: originId(tx, message.origin), messages: 0, characters: 0 };
+    const origin = origins.get(message.origin) ?? { id: originId(tx, message.origin), messages: 0 };
     origins.set(message.origin, origin);
     const isNew = tx.get("select 1 from fts_message_docsize where id = ?", [message.id]) === undefined;
     tx.run("insert or replace into fts_message (rowid, body, scope) values (?, ?, ?)", [
@@ -40,19 +39,16 @@ export function feedMessages(tx: Tx, messages: readonly IndexedMessage[]): void 
       exactText(message.text),
       messageToken(origin.id, message.role),
     ]);
-    if (!isNew) continue;
-    origin.messages += 1;
-    origin.characters += message.text.length;
+    if (isNew) origin.messages += 1;
   }
-  for (const { id, messages: count, characters } of origins.values()) {
-    tx.run("update search_origins set messages = messages + ?, characters = characters + ? where id = ?", [count, characters, id]);
+  for (const { id, messages: count } of origins.values()) {
+    tx.run("update search_origins set messages = messages + ? where id = ?", [count, id]);
   }
 }
 
 interface OriginSums {
   readonly id: number;
   messages: number;
-  characters: number;
 }
 
 function originId(tx: Tx, origin: string): number {
@@ -131,5 +127,5 @@ function dateWords(at: number): string {
 /** Takes everything out of both indexes, to be fed again. */
 export function emptySearch(tx: Tx): void {
   tx.exec("insert into fts_message (fts_message) values ('delete-all'); insert into fts_stretch (fts_stretch) values ('delete-all');");
-  tx.exec("delete from search_stretches; update search_origins set messages = 0, characters = 0, stretches = 0;");
+  tx.exec("delete from search_stretches; update search_origins set messages = 0, stretches = 0;");
 }

@@ -3,7 +3,7 @@
  * is found as soon as its turn is committed, a stretch after its job.
  */
 import { originOf } from "../domain/identity.js";
-import type { FoundSession, SearchHit, SearchIndex, SearchQuery, SearchScope } from "../ports/search.js";
+import type { FoundMessage, FoundSession, SearchHit, SearchIndex, SearchQuery, SearchScope } from "../ports/search.js";
 import type { Database } from "./database.js";
 import { checkSearch, rebuildSearch } from "./search-care.js";
 import { feedStretches } from "./search-feed.js";
@@ -49,81 +49,76 @@ async function search(reader: SearchReader, query: SearchQuery, scope: SearchSco
   if (query.exact === "" && query.broad.length === 0) return [];
   const facts = await scopeFacts(reader, scope);
   if (facts === undefined) return [];
+  const asked: Asked = { reader, facts, scope, limit, left: await leftOut(reader, scope) };
   if (query.mode !== "natural" && query.exact !== "") {
-    const found = await searchExact(reader, facts, query, scope, limit);
+    const found = await searchExact(asked, query);
     if (found.length > 0 || query.mode === "strict") return found;
   }
-  return query.broad.length === 0 ? [] : searchBroad(reader, facts, query.broad, scope, limit);
+  return query.broad.length === 0 ? [] : searchBroad(asked, query.broad);
+}
+
+interface LeftOut {
+  readonly messages: ReadonlySet<number>;
+  readonly stretches: ReadonlySet<number>;
+}
+
+interface Asked {
+  readonly reader: SearchReader;
+  readonly facts: ScopeFacts;
+  readonly scope: SearchScope;
+  readonly limit: number;
+  readonly left: LeftOut;
 }
 
 /** Messages that fit the expression, ranked by the terms in them. */
-async function searchExact(
-  reader: SearchReader,
-  facts: ScopeFacts,
-  query: SearchQuery,
-  scope: SearchScope,
-  limit: number,
-): Promise<SearchHit[]> {
-  const fitting = await exactList(reader, facts, query.exact);
+async function searchExact(asked: Asked, query: SearchQuery): Promise<SearchHit[]> {
+  const { reader, facts, left } = asked;
+  const fitting = (await exactList(reader, facts, query.exact, left.messages.size)).filter((id) => !left.messages.has(id));
   if (fitting.length === 0) return [];
-  const { messages } = await termLists(reader, facts, query.terms, false);
+  const { messages } = await termLists(reader, facts, query.terms, { left: left.messages.size, withStretches: false });
+  const only = new Set(fitting);
   // What fits stays, also where all its terms lie behind the limit of their lists.
-  const all = { ids: fitting, isCut: false };
-  const matches = collect([all, ...messages], facts.messages, new Set(fitting));
-  return rank(reader, { facts, terms: query.terms, scope, limit, messages: matches, stretches: nothing });
+  const matches = collect([{ ids: fitting, isCut: false }, ...messages], facts.messages, (id) => only.has(id));
+  return rank(asked, { terms: query.terms, messages: matches, stretches: nothing });
 }
 
-async function searchBroad(
-  reader: SearchReader,
-  facts: ScopeFacts,
-  terms: readonly string[],
-  scope: SearchScope,
-  limit: number,
-): Promise<SearchHit[]> {
-  const lists = await termLists(reader, facts, terms, true);
-  const messages = collect(lists.messages, facts.messages);
-  return rank(reader, { facts, terms, scope, limit, messages, stretches: collect(lists.stretches, facts.stretches) });
+async function searchBroad(asked: Asked, terms: readonly string[]): Promise<SearchHit[]> {
+  const { reader, facts, left } = asked;
+  const lists = await termLists(reader, facts, terms, { left: left.messages.size, withStretches: true });
+  const messages = collect(lists.messages, facts.messages, (id) => !left.messages.has(id));
+  return rank(asked, { terms, messages, stretches: collect(lists.stretches, facts.stretches, (id) => !left.stretches.has(id)) });
 }
 
 interface Ranking {
-  readonly facts: ScopeFacts;
   readonly terms: readonly string[];
-  readonly scope: SearchScope;
-  readonly limit: number;
   readonly messages: Matches;
   readonly stretches: Matches;
 }
 
-async function rank(reader: SearchReader, { facts, terms, scope, limit, messages, stretches }: Ranking): Promise<SearchHit[]> {
+async function rank({ reader, scope, limit }: Asked, { terms, messages, stretches }: Ranking): Promise<SearchHit[]> {
   const [messageRows, stretchRows] = (await reader.read([
-    rows.messageRows(scope, best(messages, messageCandidates)),
+    rows.messageRows(scope, best(messages, Math.max(messageCandidates, limit))),
     rows.stretchRows(scope, best(stretches, stretchCandidates)),
   ])) as [rows.MessageRow[], rows.StretchRow[]];
-  const roots = await rootsOf(
-    reader,
-    [...messageRows, ...stretchRows].map((row) => row.session_id),
-    scope,
-  );
+  const roots = await rootsOf(reader, [...messageRows, ...stretchRows]);
   const family = (sessionId: string): string => roots.get(sessionId) ?? sessionId;
-  const left = roots.left;
-  const meanWords = stretchRows.reduce((sum, { words }) => sum + words, 0) / Math.max(1, stretchRows.length);
   const ranked = rankSessions({
-    messages: messageRows
-      .map((row) => ({
-        id: row.id,
-        family: family(row.session_id),
-        length: row.length,
-        before: row.before ?? undefined,
-        behind: row.behind ?? undefined,
-      }))
-      .filter((candidate) => !left.has(candidate.family)),
+    messages: messageRows.map((row) => ({
+      id: row.id,
+      family: family(row.session_id),
+      length: rows.tokensOf(row),
+      before: row.before ?? undefined,
+      behind: row.behind ?? undefined,
+    })),
     messageMatches: messages,
-    meanLength: facts.meanLength,
-    stretches: stretchRows
-      .map((row) => ({ id: row.id, family: family(row.session_id), from: row.from_id, to: row.to_id, words: row.words }))
-      .filter((candidate) => !left.has(candidate.family)),
+    stretches: stretchRows.map((row) => ({
+      id: row.id,
+      family: family(row.session_id),
+      from: row.from_id,
+      to: row.to_id,
+      words: row.words,
+    })),
     stretchMatches: stretches,
-    meanWords,
     withNeighbours: stretches !== nothing,
   });
   // With a role filter only what was said in that role counts as found.
@@ -131,13 +126,28 @@ async function rank(reader: SearchReader, { facts, terms, scope, limit, messages
   return hits(reader, { scope, terms, ranked: found.slice(0, limit), stretchRows });
 }
 
-type Roots = ReadonlyMap<string, string> & { readonly left: ReadonlySet<string> };
+/** The oldest session that each one continues, for those that continue one. */
+async function rootsOf(
+  reader: SearchReader,
+  found: readonly { readonly session_id: string; readonly parent_id: string | null }[],
+): Promise<ReadonlyMap<string, string>> {
+  const continued = found.flatMap((row) => (row.parent_id === null ? [] : [row.session_id]));
+  if (continued.length === 0) return new Map();
+  const [roots] = (await reader.read([rows.rootRows(continued)])) as [rows.RootRow[]];
+  return new Map(roots.map(({ start, root }) => [start, root]));
+}
 
-/** The oldest session that each one continues, and those of the sessions to be left out. */
-async function rootsOf(reader: SearchReader, sessionIds: readonly string[], scope: SearchScope): Promise<Roots> {
-  const [found] = (await reader.read([rows.rootRows([...sessionIds, ...scope.exceptSessions])])) as [rows.RootRow[]];
-  const roots = new Map(found.map(({ start, root }) => [start, root]));
-  return Object.assign(roots, { left: new Set(scope.exceptSessions.map((id) => roots.get(id) ?? id)) });
+/** What the sessions to be left out hold, so that they do not take the places of others. */
+async function leftOut(reader: SearchReader, { exceptSessions }: SearchScope): Promise<LeftOut> {
+  if (exceptSessions.length === 0) return { messages: new Set(), stretches: new Set() };
+  const members = await membersOf(reader, exceptSessions);
+  const [messages, stretches] = (await reader.read(rows.heldRows(members))) as [Float64Array, Float64Array];
+  return { messages: new Set(messages), stretches: new Set(stretches) };
+}
+
+async function membersOf(reader: SearchReader, sessionIds: readonly string[]): Promise<string[]> {
+  const [members] = (await reader.read([rows.memberRows(sessionIds)])) as [{ readonly id: string }[]];
+  return members.map(({ id }) => id);
 }
 
 interface Ranked {
@@ -179,23 +189,19 @@ async function hits(reader: SearchReader, { scope, terms, ranked, stretchRows }:
 }
 
 async function recent(reader: SearchReader, scope: SearchScope, limit: number): Promise<FoundSession[]> {
+  const left = scope.exceptSessions.length === 0 ? [] : await membersOf(reader, scope.exceptSessions);
   // Several sessions may be one conversation, so more are read than are shown.
-  const [newest] = (await reader.read([rows.recentRows(scope, limit * 4 + 20)])) as [{ readonly id: string }[]];
-  const roots = await rootsOf(
-    reader,
-    newest.map(({ id }) => id),
-    scope,
-  );
-  const wanted = [...new Set(newest.map(({ id }) => roots.get(id) ?? id))].filter((root) => !roots.left.has(root)).slice(0, limit);
+  const [newest] = (await reader.read([rows.recentRows(scope, left, limit * 4 + 20)])) as [rows.RecentRow[]];
+  const roots = await rootsOf(reader, newest);
+  const wanted = [...new Set(newest.map(({ session_id: id }) => roots.get(id) ?? id))].slice(0, limit);
   const [families] = (await reader.read([rows.familyRows(scope, wanted)])) as [rows.SessionRow[]];
   return families.map(rows.sessionOf).toSorted((a, b) => b.lastActiveAt - a.lastActiveAt || (a.sessionId < b.sessionId ? 1 : -1));
 }
 
-async function around(reader: SearchReader, messageId: number, scope: SearchScope, characters: number) {
+async function around(reader: SearchReader, messageId: number, scope: SearchScope, characters: number): Promise<FoundMessage[]> {
   const [[message]] = (await reader.read([rows.textRows(scope, [messageId])])) as [rows.TextRow[]];
   if (message === undefined) return [];
-  const [members] = (await reader.read([rows.memberRows([message.sessionId])])) as [{ readonly id: string }[]];
-  const sessionIds = members.map(({ id }) => id);
+  const sessionIds = await membersOf(reader, [message.sessionId]);
   const [before, behind] = (await reader.read([
     rows.aroundRows(scope, sessionIds, messageId, true, characters),
     rows.aroundRows(scope, sessionIds, messageId, false, characters),

@@ -12,6 +12,7 @@ const messageLimit = 4000;
 const stretchLimit = 8000;
 /** Messages that fit a whole expression. */
 const exactLimit = 4000;
+const mostLeft = 20_000;
 
 export interface ScopeFacts {
   /** Scope tokens; undefined = everything. */
@@ -19,12 +20,11 @@ export interface ScopeFacts {
   readonly stretchTokens: string | undefined;
   readonly messages: number;
   readonly stretches: number;
-  readonly meanLength: number;
 }
 
 /** What the scope holds; undefined when nothing was ever said in it. */
 export async function scopeFacts(reader: SearchReader, scope: SearchScope): Promise<ScopeFacts | undefined> {
-  const columns = "select id, messages, characters, stretches from search_origins";
+  const columns = "select id, messages, stretches from search_origins";
   const [rows] = (await reader.read([
     scope.origins === "all"
       ? { sql: columns, params: [] }
@@ -39,12 +39,6 @@ export async function scopeFacts(reader: SearchReader, scope: SearchScope): Prom
     stretchTokens: isAll ? undefined : anyOf(rows.map(({ id }) => stretchToken(id))),
     messages: sum((row) => row.messages),
     stretches: sum((row) => row.stretches),
-    meanLength:
-      sum((row) => row.characters) /
-      Math.max(
-        1,
-        sum((row) => row.messages),
-      ),
   };
 }
 
@@ -71,20 +65,34 @@ export interface Lists {
   readonly stretches: readonly Postings[];
 }
 
+export interface ListOptions {
+  /** Messages that will be left out: so many more are listed, within reason. */
+  readonly left: number;
+  readonly withStretches: boolean;
+}
+
 /** Where each of the terms occurs, in messages and, with `withStretches`, in stretches. */
-export async function termLists(reader: SearchReader, facts: ScopeFacts, terms: readonly string[], withStretches: boolean): Promise<Lists> {
+export async function termLists(
+  reader: SearchReader,
+  facts: ScopeFacts,
+  terms: readonly string[],
+  { left, withStretches }: ListOptions,
+): Promise<Lists> {
+  const limit = messageLimit + Math.min(left, mostLeft);
   const results = (await reader.read([
-    ...terms.map((term) => list("fts_message", facts.messageTokens, term, messageLimit)),
+    ...terms.map((term) => list("fts_message", facts.messageTokens, term, limit)),
     ...(withStretches ? terms.map((term) => list("fts_stretch", facts.stretchTokens, term, stretchLimit)) : []),
   ])) as Float64Array[];
   return {
-    messages: results.slice(0, terms.length).map((ids) => postings(ids, messageLimit)),
+    messages: results.slice(0, terms.length).map((ids) => postings(ids, limit)),
     stretches: results.slice(terms.length).map((ids) => postings(ids, stretchLimit)),
   };
 }
 
 /** The newest messages that fit an expression, newest first. */
-export async function exactList(reader: SearchReader, facts: ScopeFacts, expression: string): Promise<Float64Array> {
-  const [ids] = (await reader.read([list("fts_message", facts.messageTokens, expression, exactLimit)])) as [Float64Array];
+export async function exactList(reader: SearchReader, facts: ScopeFacts, expression: string, left: number): Promise<Float64Array> {
+  const [ids] = (await reader.read([list("fts_message", facts.messageTokens, expression, exactLimit + Math.min(left, mostLeft))])) as [
+    Float64Array,
+  ];
   return ids;
 }

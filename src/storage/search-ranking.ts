@@ -25,13 +25,13 @@ export interface Matches {
   readonly weights: readonly number[];
 }
 
-/** `total`: documents of the scope. A term cut off after n hits in the newest part is taken to be as frequent in the rest. `only`: the documents that count. */
-export function collect(terms: readonly Postings[], total: number, only?: ReadonlySet<number>): Matches {
+/** `total`: documents of the scope. A term cut off after n hits in the newest part is taken to be as frequent in the rest. `counts`: whether a document may be found. */
+export function collect(terms: readonly Postings[], total: number, counts: (id: number) => boolean): Matches {
   const masks = new Map<number, number>();
   const newest = Math.max(0, ...terms.map(({ ids }) => ids[0] ?? 0));
   const oldest = Math.min(...terms.map(({ ids }) => ids.at(-1) ?? Infinity));
   const weights = terms.map(({ ids, isCut }, term) => {
-    for (const id of ids) if (only === undefined || only.has(id)) masks.set(id, (masks.get(id) ?? 0) | (1 << term));
+    for (const id of ids) if (counts(id)) masks.set(id, (masks.get(id) ?? 0) | (1 << term));
     const seen = newest - (ids.at(-1) ?? newest) + 1;
     const found = isCut ? Math.min(total, (ids.length * (newest - oldest + 1)) / seen) : ids.length;
     return Math.log(1 + (Math.max(total, found) - found + 0.5) / (found + 0.5));
@@ -86,11 +86,8 @@ export interface RankedSession {
 export interface RankInput {
   readonly messages: readonly MessageCandidate[];
   readonly messageMatches: Matches;
-  /** Mean length of a message of the scope. */
-  readonly meanLength: number;
   readonly stretches: readonly StretchCandidate[];
   readonly stretchMatches: Matches;
-  readonly meanWords: number;
   /** False: a word counts only where it stands. */
   readonly withNeighbours: boolean;
 }
@@ -102,8 +99,10 @@ interface Scored {
 
 /** Best session first. Messages and stretches are each scaled to their best before they are added. */
 export function rankSessions(input: RankInput): RankedSession[] {
-  const messages = byFamily(input.messages, (message) => messageScore(message, input));
-  const stretches = byFamily(input.stretches, (stretch) => stretchScore(stretch, input));
+  const meanLength = mean(input.messages.map(({ length }) => length));
+  const meanWords = mean(input.stretches.map(({ words }) => words));
+  const messages = byFamily(input.messages, (message) => messageScore(message, input, meanLength));
+  const stretches = byFamily(input.stretches, (stretch) => stretchScore(stretch, input, meanWords));
   const messageSums = new Map([...messages].map(([family, scored]) => [family, sumOf(scored)]));
   const bestMessage = Math.max(...messageSums.values(), Number.MIN_VALUE);
   const bestStretch = Math.max(...[...stretches.values()].map(([first]) => first?.score ?? 0), Number.MIN_VALUE);
@@ -124,6 +123,11 @@ export function rankSessions(input: RankInput): RankedSession[] {
     .sort((one, other) => other.score - one.score || (other.messageIds[0] ?? 0) - (one.messageIds[0] ?? 0));
 }
 
+/** At least 1. */
+function mean(values: readonly number[]): number {
+  return Math.max(1, values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length));
+}
+
 function byFamily<Candidate extends { readonly id: number; readonly family: string }>(
   candidates: readonly Candidate[],
   score: (candidate: Candidate) => number,
@@ -142,11 +146,11 @@ function sumOf(scored: readonly Scored[]): number {
   return laterShares.reduce((sum, share, place) => sum + share * (scored[place]?.score ?? 0), 0);
 }
 
-function messageScore({ id, length, before, behind }: MessageCandidate, input: RankInput): number {
+function messageScore({ id, length, before, behind }: MessageCandidate, input: RankInput, meanLength: number): number {
   const { masks, weights } = input.messageMatches;
   const own = masks.get(id) ?? 0;
   const around = input.withNeighbours ? (maskOf(masks, before) | maskOf(masks, behind)) & ~own : 0;
-  const scale = (k1 + 1) / (1 + k1 * (1 - b + b * (length / Math.max(1, input.meanLength))));
+  const scale = (k1 + 1) / (1 + k1 * (1 - b + b * (length / meanLength)));
   return scale * (weightOf(own, weights) + neighbourShare * weightOf(around, weights));
 }
 
@@ -155,11 +159,11 @@ function maskOf(masks: ReadonlyMap<number, number>, id: number | undefined): num
 }
 
 /** How often a word occurs in a stretch is taken from the messages known to hold it. */
-function stretchScore(stretch: StretchCandidate, input: RankInput): number {
+function stretchScore(stretch: StretchCandidate, input: RankInput, meanWords: number): number {
   const { masks, weights } = input.stretchMatches;
   const mask = masks.get(stretch.id) ?? 0;
   const counts = occurrences(stretch, input);
-  const norm = k1 * (1 - b + b * (stretch.words / Math.max(1, input.meanWords)));
+  const norm = k1 * (1 - b + b * (stretch.words / meanWords));
   let score = 0;
   for (let rest = mask; rest !== 0; rest &= rest - 1) {
     const term = 31 - Math.clz32(rest & -rest);

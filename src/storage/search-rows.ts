@@ -37,7 +37,9 @@ export interface MessageRow {
   readonly id: number;
   readonly session_id: string;
   readonly role: SearchRole;
-  readonly length: number;
+  readonly parent_id: string | null;
+  /** As the index keeps it: tokens of each column, as variable-length integers. */
+  readonly sz: Uint8Array;
   readonly before: number | null;
   readonly behind: number | null;
 }
@@ -45,18 +47,30 @@ export interface MessageRow {
 /** Messages by id, as far as the scope holds them, with their neighbours. */
 export function messageRows(scope: SearchScope, ids: readonly number[]): ReadStatement {
   return {
-    sql: `select m.id, m.session_id, m.role, length(m.text) as length,
+    sql: `select m.id, m.session_id, m.role, s.parent_id, d.sz,
         (select max(n.id) from messages n where n.session_id = m.session_id and n.id < m.id) as before,
         (select min(n.id) from messages n where n.session_id = m.session_id and n.id > m.id) as behind
       from json_each(@b) j join messages m on m.id = j.value join sessions s on s.id = m.session_id
+        join fts_message_docsize d on d.id = m.id
       where ${inScope} and (@c is null or m.role in (select value from json_each(@c)))`,
     params: named([originsParam(scope), JSON.stringify(ids), scope.roles === undefined ? null : JSON.stringify(scope.roles)]),
   };
 }
 
+/** Tokens of a message. */
+export function tokensOf({ sz }: MessageRow): number {
+  let tokens = 0;
+  for (const byte of sz) {
+    tokens = tokens * 128 + (byte & 127);
+    if (byte < 128) break;
+  }
+  return tokens;
+}
+
 export interface StretchRow {
   readonly id: number;
   readonly session_id: string;
+  readonly parent_id: string | null;
   readonly from_id: number;
   readonly to_id: number;
   readonly words: number;
@@ -64,7 +78,7 @@ export interface StretchRow {
 
 export function stretchRows(scope: SearchScope, ids: readonly number[]): ReadStatement {
   return {
-    sql: `select t.id, t.session_id, t.from_id, t.to_id, t.words
+    sql: `select t.id, t.session_id, s.parent_id, t.from_id, t.to_id, t.words
       from json_each(@b) j join search_stretches t on t.id = j.value join sessions s on s.id = t.session_id where ${inScope}`,
     params: named([originsParam(scope), JSON.stringify(ids)]),
   };
@@ -112,13 +126,29 @@ export function sessionOf(row: SessionRow): FoundSession {
   return { ...session, ...(title === null ? {} : { title }) };
 }
 
-/** Ids of the newest sessions with messages. */
-export function recentRows(scope: SearchScope, limit: number): ReadStatement {
+export interface RecentRow {
+  readonly session_id: string;
+  readonly parent_id: string | null;
+}
+
+/** The newest sessions with messages, but for those that are left out. */
+export function recentRows(scope: SearchScope, left: readonly string[], limit: number): ReadStatement {
   return {
-    sql: `select s.id from sessions s where ${inScope} and exists (select 1 from messages m where m.session_id = s.id)
-      order by s.last_active_at desc, s.id desc limit @b`,
-    params: named([originsParam(scope), limit]),
+    sql: `select s.id as session_id, s.parent_id from sessions s
+      where ${inScope} and s.id not in (select value from json_each(@b)) and exists (select 1 from messages m where m.session_id = s.id)
+      order by s.last_active_at desc, s.id desc limit @c`,
+    params: named([originsParam(scope), JSON.stringify(left), limit]),
   };
+}
+
+/** Ids of the messages, and of the stretches, of some sessions. */
+export function heldRows(sessionIds: readonly string[]): ReadStatement[] {
+  const params = { a: JSON.stringify(sessionIds) };
+  return ["messages", "search_stretches"].map((table) => ({
+    sql: `select id from ${table} where session_id in (select value from json_each(@a))`,
+    params,
+    isColumn: true,
+  }));
 }
 
 export type TextRow = Omit<FoundMessage, "author"> & { readonly author: string | null };

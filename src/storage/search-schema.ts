@@ -11,7 +11,6 @@ create table search_origins (
   id integer primary key,
   origin text not null unique,
   messages integer not null default 0,
-  characters integer not null default 0,
   stretches integer not null default 0
 ) strict;
 

@@ -9,6 +9,7 @@ import type { Entry } from "../domain/transcript.js";
 import type { SearchRole } from "../ports/search.js";
 import type { Database } from "./database.js";
 import { toJson } from "./json-column.js";
+import { tidySearch } from "./search-care.js";
 import { feedMessages, feedStretches } from "./search-feed.js";
 import type { Tx } from "./sql.js";
 import type { IndexedMessage } from "./turn-commit.js";
@@ -64,6 +65,7 @@ export async function importTranscripts(db: Database, messages: AsyncIterable<Im
       for (const id of part) feedStretches(tx, id, Number.MAX_SAFE_INTEGER);
     });
   }
+  if (stored > 0) await tidySearch(db);
   return { messages: stored, known, sessions: sessions.size };
 }
 
