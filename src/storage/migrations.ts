@@ -5,8 +5,9 @@
 import { mailTables, workTables } from "./first-schema-mail.js";
 import { conversationTables, identityTables } from "./first-schema.js";
 import type { Migration } from "./migrate.js";
+import { providerTables } from "./provider-schema.js";
 import { createSearch } from "./search-schema.js";
-import { skillTables } from "./skill-log.js";
+import { skillTables } from "./skill-schema.js";
 
 export const migrations: readonly Migration[] = [
   {
@@ -33,5 +34,11 @@ export const migrations: readonly Migration[] = [
   {
     name: "search",
     up: createSearch,
+  },
+  {
+    name: "external-memory",
+    up(tx) {
+      tx.exec(providerTables);
+    },
   },
 ];

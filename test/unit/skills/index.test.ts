@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createHost } from "../../../src/skills/host-files.js";
 import { SkillIndex } from "../../../src/skills/index-files.js";
 import { indexLimit, renderIndex, type IndexedSkill } from "../../../src/skills/index-text.js";
