@@ -62,10 +62,8 @@ export async function buildWorker(deps: WorkerDeps): Promise<Worker> {
       (await db.schemaVersion()) === schema ? undefined : "the database has another schema now; start this worker again",
   });
   return {
-    start: async () => {
-      await core.features.start();
-      await jobs.start();
-    },
+    // MCP servers are the gateway's: a review may use none of their tools.
+    start: () => jobs.start(),
     stop: async (graceMs) => {
       await jobs.stop(graceMs);
       await core.features.stop();
