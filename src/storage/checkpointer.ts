@@ -26,8 +26,9 @@ export interface Checkpointer {
   stop(): Promise<void>;
 }
 
-const dueAfterCommits = 200;
-const dueAfterMs = 1000;
+/** A checkpoint syncs the whole file, which holds up the commits of the same disk: seldom enough, and often enough for a log far below its limit. */
+const dueAfterCommits = 500;
+const dueAfterMs = 2500;
 
 /**
  * CommonJS, because evaluated code is. A reader that is always there keeps the log from being cut: each new snapshot lies on frames not
