@@ -5,7 +5,10 @@
 import { join } from "node:path";
 import type { GatewayConfig } from "../../config/schema.js";
 import { accessCommands } from "../commands/access.js";
-import { conversationCommands } from "../commands/conversation.js";
+import { conversationCommands, stopTurns } from "../commands/conversation.js";
+import { sessionCommands } from "../commands/sessions.js";
+import { settingsCommands } from "../commands/settings.js";
+import { usageCommands } from "../commands/usage.js";
 import { searchCommands } from "../commands/search.js";
 import { skillCommands } from "../commands/skills.js";
 import { knowledgeCommands, ownersFor } from "../commands/knowledge.js";
@@ -23,6 +26,7 @@ import { Supervisor } from "../gateway/supervisor.js";
 import { TurnRunner } from "../gateway/turn.js";
 import type { PlatformAdapter } from "../ports/platform-adapter.js";
 import type { Clock, Ids, Logger } from "../ports/runtime.js";
+import { readChatChoices, type ChatChoice } from "../storage/chat-choices.js";
 import { openDatabase } from "../storage/database.js";
 import { lockDataFolder } from "../storage/data-folder.js";
 import { languageOf, text } from "../words/catalogue.js";
@@ -32,6 +36,7 @@ import { HttpServer } from "./http.js";
 import { gatewayJobs } from "./jobs.js";
 import { menuState } from "./menu.js";
 import { Monitor } from "./monitor.js";
+import { buildPeople } from "./people.js";
 import { freezePrompt, promptVersion } from "./prompt-layers.js";
 
 export interface BuildOptions {
@@ -59,7 +64,8 @@ export async function buildGateway(options: BuildOptions): Promise<Gateway> {
   if (!lock.isPrivate) logger.warn({ dir: config.data.dir }, "other users of this machine may read the data folder; set its mode to 0700");
   try {
     const db = await openDatabase({ file: join(config.data.dir, "mneme.db"), logger, clock });
-    return wire(options, { db, lock, channels: new Channels({ adapters, now: () => clock.now() }), ids });
+    const chosen = await readChatChoices(db);
+    return wire(options, { db, lock, channels: new Channels({ adapters, now: () => clock.now() }), ids, chosen });
   } catch (error) {
     lock.release();
     throw error;
@@ -71,9 +77,10 @@ type Opened = Readonly<{
   lock: ReturnType<typeof lockDataFolder>;
   channels: Channels;
   ids: Ids;
+  chosen: readonly ChatChoice[];
 }>;
 
-function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gateway {
+function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened): Gateway {
   const { config, clock, logger, adapters } = options;
   const core = buildCore({
     config,
@@ -83,10 +90,12 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
     logger,
     operators: options.operators ?? [],
     render: (platform, markdown) => channels.get(platform)?.adapter.render(markdown) ?? [],
+    wake: () => wake(),
   });
-  const { stores, model, agent, features, gate, learning } = core;
+  const { stores, model, agent, features, gate, learning, external } = core;
   const { inbox, outbox, sessions, turns, access } = stores;
   const jobs = gatewayJobs({ config, db, ledger: core.ledger, handlers: core.handlers, clock, ids, logger });
+  const people = buildPeople({ config, db, stores, features, chosen, clock, logger });
   const language = config.ui.language;
   const modelId = config.model.id ?? "";
 
@@ -103,25 +112,29 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
     ids,
     logger,
     promptVersion,
-    model: modelId,
+    modelOf: async (session) => people.chats.modelOf(await people.placeOf(session)),
     promptCacheMs: config.agent.promptCacheMinutes * 60_000,
-    freeze: (session) =>
-      freezePrompt(
+    freeze: async (session) => {
+      const place = await people.placeOf(session);
+      return freezePrompt(
         {
           agent,
           channels,
           clock,
           logger,
           dataDir: config.data.dir,
-          timeZone: config.timezone,
-          model: modelId,
+          timeZone: await people.zoneOfSession(session),
+          model: people.chats.modelOf(place),
+          instructions: people.chats.instructionsOf(place),
           identity: config.agent,
           features: features.layers,
         },
         session,
-      ),
+      );
+    },
+    resetDue: (session) => people.resetDue(session),
     onRebuild: (session) => learning.flushNow(session),
-    onEnd: (session) => learning.flush(session),
+    onEnd: async (session) => [...(await learning.flush(session)), ...external.endIntents(session)],
   });
   const runner = new TurnRunner({
     turns,
@@ -134,20 +147,19 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
     ids,
     logger,
     language,
-    timeZone: config.timezone,
+    timeZone: people.timeZoneOf,
+    earlier: people.earlier,
     limits: {
       timeoutMs: config.turns.timeoutMs,
       maxIterations: config.agent.maxIterations,
       toolResultChars,
       turnResultChars: ((config.model.contextTokens ?? assumedContextTokens) * charactersPerToken) / 4,
-      contextMessages: config.groups.contextMessages,
     },
     progress: config.delivery.progress,
-    permit: (tool, turn) =>
-      features.mcp.isMcpTool(tool.name) && turn.speaker.role !== "operator" ? "This tool is for operators of this bot only." : undefined,
-    decide: (session, turn, ending) => learning.decide(session, turn, ending),
+    permit: people.permit,
+    decide: (session, turn, ending) => external.decide(session, turn, ending, learning.decide(session, turn, ending)),
     prepare: async (session, speaker) => (await features.mergePending(session, speaker)).map((entry) => `Memory: ${entry}`),
-    tail: async () => undefined,
+    tail: external.tail,
     committed: wake,
     ended: (turn) => monitor.turn(turn),
   });
@@ -158,7 +170,12 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
       queueLimit: config.sessions.queueLimit,
       joinMs: config.turns.joinMs,
     },
-    busyMode: config.sessions.busyMode,
+    busyMode: (act) => {
+      const message = act.messages.at(-1);
+      const { platform } = act.speaker;
+      const chat = message?.chat;
+      return people.chats.busyModeOf({ platform, chatId: chat?.id ?? "", threadId: message?.threadId, parentId: chat?.parentId, containerId: chat?.containerId });
+    },
     clock,
     logger,
     runTurn: (turn) => runner.run(turn),
@@ -217,6 +234,19 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
       ...skillCommands({ files: features.skills.files, sessions, clock, timeZone: config.timezone, enabled: config.skills.enabled }),
       ...searchCommands({ index: features.search, sessions, timeZone: config.timezone }),
       ...accessCommands({ pairing, replies }),
+      ...sessionCommands({
+        sessions,
+        care: people.care,
+        book,
+        zones: people.zones,
+        clock,
+        stop: (context) => stopTurns({ lanes, inbox }, context),
+        savedBy: (turnId) => people.usage.savedBy(turnId),
+        onUndo: async () => [],
+        onEnd: (session) => learning.flush(session),
+      }),
+      ...usageCommands({ usage: people.usage, budgets: people.budgets, prices: config.prices, sessions, clock, timeZone: config.timezone }),
+      ...settingsCommands({ chats: people.chats, models: [...new Set([modelId, ...config.model.choices])] }),
     ],
   });
   const changes = new ChatChanges({ access, sessions, outbox, gate, pairing, replies, channels, clock, logger });
@@ -224,7 +254,6 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
     inbox,
     access,
     sessions,
-    turns,
     gate,
     commands,
     changes,
@@ -236,7 +265,15 @@ function wire(options: BuildOptions, { db, lock, channels, ids }: Opened): Gatew
     logger,
     language,
     groupScope: config.sessions.groupScope,
-    perPersonPer10Min: config.turns.perPersonPer10Min,
+    limits: {
+      turns,
+      channels,
+      clock,
+      perPersonPer10Min: config.turns.perPersonPer10Min,
+      overBudget: (speaker, spoken) => people.budgets.overBudget(speaker, spoken),
+    },
+    keepsOverheard: config.groups.contextMessages > 0,
+    onWord: async () => undefined,
     onButton: async () => undefined,
   });
   const http = new HttpServer({ host: config.http.host, port: config.http.port, logger });

@@ -19,6 +19,7 @@ import { createLearningStore } from "../storage/learning.js";
 import { createStores, type Stores } from "../storage/stores.js";
 import { buildFeatures, type Features } from "./features.js";
 import { buildLearning, type Learning } from "./learning.js";
+import { buildProvider, type ExternalMemory } from "./provider.js";
 
 export interface CoreDeps {
   readonly config: GatewayConfig;
@@ -30,6 +31,8 @@ export interface CoreDeps {
   readonly operators: readonly string[];
   /** Markdown to parts of a platform, for rows in the outbox; empty for a platform that is not configured. */
   readonly render: (platform: string, markdown: string) => readonly RenderedPart[];
+  /** After rows or intents were stored outside of a turn's commit. */
+  readonly wake?: () => void;
 }
 
 export interface Core {
@@ -40,6 +43,7 @@ export interface Core {
   readonly gate: Gate;
   readonly ledger: JobLedger;
   readonly learning: Learning;
+  readonly external: ExternalMemory;
   readonly handlers: JobHandlers;
   /** Takes secrets out of a text that is shown. */
   readonly redact: (text: string) => string;
@@ -54,7 +58,14 @@ export function buildCore(deps: CoreDeps): Core {
   const modelDeps = { clock, ids, logger, redact };
   const model = new OpenAiModel(modelSettings(config), modelDeps);
   const aux = auxiliary(config, modelDeps);
-  const features = buildFeatures({ config, db, stores, aux, clock, logger });
+  const external: ExternalMemory = buildProvider({
+    ...deps,
+    stores,
+    ledger,
+    entries: (owner) => features.memory.entries(owner),
+    wake: () => deps.wake?.(),
+  });
+  const features: Features = buildFeatures({ config, db, stores, aux, clock, logger, external });
   const agent = new Agent({ model, tools: features.tools, redact });
   const gate = new Gate({
     rules: {
@@ -80,9 +91,10 @@ export function buildCore(deps: CoreDeps): Core {
   const handlers: JobHandlers = {
     review: learning.review,
     stretch: createStretchHandler({ index: features.search }),
+    ...external.handlers,
     title: createTitleHandler({ sessions: stores.sessions, aux: aux ?? model, model: config.model.aux.id ?? config.model.id ?? "" }),
   };
-  return { stores, model, agent, features, gate, ledger, learning, handlers, redact };
+  return { stores, model, agent, features, gate, ledger, learning, external, handlers, redact };
 }
 
 function modelSettings(config: GatewayConfig): ConstructorParameters<typeof OpenAiModel>[0] {

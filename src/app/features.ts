@@ -28,6 +28,7 @@ import type { Database } from "../storage/database.js";
 import { createSearchIndex } from "../storage/search-index.js";
 import { createSkillLog } from "../storage/skill-log.js";
 import type { Stores } from "../storage/stores.js";
+import type { ExternalMemory } from "./provider.js";
 import { buildSkills, type Skills } from "./skills.js";
 
 export interface Features extends FeatureLife {
@@ -65,6 +66,7 @@ export interface FeatureDeps {
   readonly stores: Stores;
   /** The auxiliary model, where one is named. */
   readonly aux: ChatModel | undefined;
+  readonly external: Pick<ExternalMemory, "tools" | "layers" | "written" | "close">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -77,6 +79,7 @@ export function buildFeatures(deps: FeatureDeps): Features {
     log: stores.memoryLog,
     clock,
     limits: { user: config.memory.userCharLimit, memory: config.memory.memoryCharLimit },
+    written: (written) => deps.external.written(written),
   });
   const memoryTool = createMemoryTool({ files, clock, switches, ownTexts: reviewTexts });
   const memoryTools = memoryTool === undefined ? [] : [memoryTool];
@@ -85,17 +88,19 @@ export function buildFeatures(deps: FeatureDeps): Features {
   const search = createSearchIndex({ db: deps.db });
   const recap = config.recall.recap === "on" && deps.aux !== undefined ? { aux: deps.aux } : {};
   const searchTool = createSearchTool({ index: search, logger, timeZone: config.timezone, ...recap });
-  const own = [...memoryTools, ...skillTools, searchTool];
+  const own = [...memoryTools, ...skillTools, searchTool, ...deps.external.tools];
   const mcp = createMcpTools({ servers: config.mcp.servers, clock, logger, reserved: own.map((tool) => tool.name) });
   return {
     start: () => mcp.start(),
     stop: async () => {
       await mcp.stop();
       await search.close();
+      await deps.external.close();
     },
     tools: () => [...own, ...mcp.tools()],
     layers: [
       (session) => memoryLayers(files, switches, session, logger),
+      deps.external.layers,
       async (session) => (config.skills.enabled ? skills.layers(session) : []),
       async () => [{ id: "guidance-search", text: searchGuidance() }],
     ],

@@ -20,23 +20,32 @@ export const jobKinds = {
   review: { payload: covering.extend({ memory: z.boolean(), skills: z.boolean(), flush: z.boolean() }), attempts: 5 },
   stretch: { payload: covering, attempts: 10 },
   title: { payload: covering, attempts: 3 },
-  /** Turns for the external memory; days of outage fit into the attempts. `exceptTurn`: not yet this newest one; `forgetTurns`: take these back; `end`: the session has ended; `startOver`: delete the remote session first. */
+  /**
+   * Turns for the external memory; days of outage fit into the attempts. `exceptTurn`: not yet this newest one. `forgetTurns`: take these back.
+   * `startOver`: delete the remote session first. `end`: the session has ended. `removes` in all of these: until it is done nothing is recalled
+   * from the space.
+   */
   "provider-sync": {
     payload: covering.extend({
+      removes: z.boolean(),
       exceptTurn: z.string().min(1).optional(),
       forgetTurns: z.array(z.string().min(1)).optional(),
-      end: z.boolean().optional(),
       startOver: z.boolean().optional(),
+      end: z.boolean().optional(),
     }),
     attempts: 500,
   },
   /** Recall prepared for a session's next turn. */
   "provider-prefetch": { payload: covering, attempts: 2 },
-  /** Brings the external copy of a memory file in line; its session is the owner (`user:ID` or `memory:ID`). */
-  "provider-mirror": { payload: covering.extend({ target: z.enum(["user", "memory"]), ownerId: z.string().min(1) }), attempts: 500 },
+  /** Brings the external copy of a memory file in line. Its session is the owner (`user-ID` or `memory-ID`). */
+  "provider-mirror": {
+    payload: covering.extend({ removes: z.boolean(), target: z.enum(["user", "memory"]), ownerId: z.string().min(1) }),
+    attempts: 500,
+  },
   /** Deletes a person at the external memory. */
   "provider-forget": {
     payload: covering.extend({
+      removes: z.literal(true),
       personId: z.string().min(1),
       aliases: z.array(z.string().min(1)),
       groupSpaceIds: z.array(z.string().min(1)),
