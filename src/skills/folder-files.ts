@@ -72,15 +72,6 @@ export function readFolder(folder: string): FolderState {
   return { files, untracked };
 }
 
-/** Text of a file's bytes; throws `input.invalid` when it is not UTF-8. */
-export function textOfBytes(bytes: Uint8Array, path: string): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch (error) {
-    throw new GatewayError("input.invalid", `${path} is not a text file (or not UTF-8).`, { cause: error });
-  }
-}
-
 /** Makes the folder hold what `changes` says. Throws `store.full` when the disk is full or not writable; then nothing has changed. */
 export function applyFiles(folder: string, before: FolderState, changes: FileChanges): AppliedChange {
   if (statOf(folder)?.isSymbolicLink() === true || [...changes.keys()].some((path) => crossesLink(folder, path))) {

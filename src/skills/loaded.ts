@@ -28,11 +28,6 @@ export function turnWithSkill(name: string, skillText: string, words: string): s
   return `${fence(fenceTag, skillText.trimEnd(), { name }, note)}\n\n${words}`.trimEnd();
 }
 
-/** A message made by `turnWithSkill` without the skill's text: the person's own words alone. Other text is returned unchanged. */
-export function withoutSkillText(text: string): string {
-  return text.replace(/^<skill name="[^"\n]*">\n[\s\S]*?\n<\/skill>(?:\n\n|$)/u, "");
-}
-
 function fencedNames(content: string): string[] {
   return [...content.matchAll(/^<skill name="([a-z0-9][a-z0-9._-]{0,63})">$/gmu)].map(([, name]) => name ?? "");
 }
