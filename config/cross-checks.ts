@@ -10,6 +10,9 @@ interface Checked {
   };
   readonly telegram: { token?: string | undefined; mode: string; webhookUrl?: string | undefined; webhookSecret?: string | undefined };
   readonly slack: { botToken?: string | undefined; mode: string; appToken?: string | undefined; signingSecret?: string | undefined };
+  readonly memory: { readonly provider: string };
+  readonly honcho: { apiKey?: string | undefined; readonly baseUrl: string };
+  readonly supermemory: { apiKey?: string | undefined };
   readonly mcp: { readonly servers: Readonly<Record<string, { command?: string | undefined; url?: string | undefined; args: string[] }>> };
 }
 
@@ -31,6 +34,13 @@ export function crossChecks(config: Checked, context: z.RefinementCtx): void {
   }
   if (model.aux.id === undefined && (model.aux.baseUrl !== undefined || model.aux.apiKey !== undefined)) {
     complain(["model", "aux", "id"], "needed when model.aux.baseUrl or model.aux.apiKey is set");
+  }
+  const { provider } = config.memory;
+  if (provider === "honcho" && config.honcho.apiKey === undefined && new URL(config.honcho.baseUrl).hostname === "api.honcho.dev") {
+    complain(["honcho", "apiKey"], "needed when memory.provider is honcho and honcho.baseUrl is the hosted service (HONCHO_API_KEY)");
+  }
+  if (provider === "supermemory" && config.supermemory.apiKey === undefined) {
+    complain(["supermemory", "apiKey"], "needed when memory.provider is supermemory (SUPERMEMORY_API_KEY)");
   }
   for (const [name, server] of Object.entries(config.mcp.servers)) {
     if ((server.command === undefined) === (server.url === undefined)) {

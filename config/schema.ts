@@ -7,6 +7,7 @@ import { crossChecks } from "./cross-checks.js";
 import { accounts, choice, count, flag, secret, timeZone, webUrl } from "./fields.js";
 import { discord, slack, telegram } from "./platforms.js";
 
+import { honcho, providers, supermemory } from "./providers.js";
 const agent = z.strictObject({
   name: z.string().min(1).max(80).default("mneme").describe("What the agent calls itself."),
   identity: z
@@ -158,7 +159,9 @@ export const configSchema = z
         flushMinTurns: count(6, 0, 10_000).describe(
           "Unreviewed user turns that earn a review before a session ends (2 in threads); 0 = never.",
         ),
-        provider: choice(["none"], "none").describe("External memory service; none is built in yet."),
+        provider: choice(["none", "honcho", "supermemory"], "none").describe(
+          "External memory service beside the built-in memory. MNEME_MEMORY_PROVIDER.",
+        ),
       })
       .prefault({})
       .describe("What is remembered in every conversation."),
@@ -179,6 +182,9 @@ export const configSchema = z
       .strictObject({
         notices: choice(["on", "off"], "on").describe("One line in the chat when a review saved something."),
         idleSeconds: count(5, 0, 3600).describe("A review starts when the session has been quiet for this long."),
+    providers: providers.prefault({}).describe("Limits of the external memory."),
+    honcho: honcho.prefault({}).describe("Honcho; on with memory.provider: honcho."),
+    supermemory: supermemory.prefault({}).describe("Supermemory; on with memory.provider: supermemory."),
       })
       .prefault({})
       .describe("Reviews in the background."),

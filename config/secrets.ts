@@ -16,6 +16,8 @@ export const secretPaths: readonly string[] = [
   "slack.appToken",
   "slack.signingSecret",
   "redis.url",
+  "honcho.apiKey",
+  "supermemory.apiKey",
   "mcp.servers.*.env.*",
   "mcp.servers.*.headers.*",
 ];

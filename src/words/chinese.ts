@@ -135,3 +135,5 @@ export const chinese: Readonly<Record<keyof typeof english, string>> = {
   "notice.saved-group": "💾 记忆已更新",
   "progress.thinking": "… {what}",
 };
+  "provider.degraded": "外部记忆服务（{name}）没有响应。我会在没有它的情况下继续；要存进去的内容已保留，稍后再发送。",
+  "provider.recovered": "外部记忆服务（{name}）已恢复。保留的内容正在发送。",

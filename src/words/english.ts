@@ -147,3 +147,6 @@ export const english = {
   "notice.saved-group": "💾 Memory updated",
   "progress.thinking": "… {what}",
 } as const;
+  "provider.degraded":
+    "The external memory ({name}) does not answer. I go on without its recall; what should be stored there is kept and sent later.",
+  "provider.recovered": "The external memory ({name}) is back. What was kept is being sent now.",
