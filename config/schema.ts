@@ -4,10 +4,12 @@
  */
 import { z } from "zod";
 import { crossChecks } from "./cross-checks.js";
+import { fallbacks } from "./fallbacks.js";
 import { accounts, choice, count, flag, secret, timeZone, webUrl } from "./fields.js";
+import { budgets, chats, prices, reset, roles } from "./people.js";
 import { discord, slack, telegram } from "./platforms.js";
-
 import { honcho, providers, supermemory } from "./providers.js";
+
 const agent = z.strictObject({
   name: z.string().min(1).max(80).default("mneme").describe("What the agent calls itself."),
   identity: z
@@ -21,6 +23,12 @@ const agent = z.strictObject({
     "How long the model's server keeps a prompt prefix. A session idle for longer gets a fresh snapshot at its next turn; 10 minutes before, what it has not learnt yet is saved. 0 = never.",
   ),
   idleTimeoutMs: count(120_000, 1000, 3_600_000).describe("A model stream that is silent for this long has failed."),
+  compressAt: z
+    .number()
+    .min(0.1)
+    .max(0.8)
+    .default(0.5)
+    .describe("A conversation that fills this share of the model's window (model.contextTokens) is summarised in the background."),
 });
 
 const auxModel = z.strictObject({
@@ -57,7 +65,9 @@ const model = z.strictObject({
     .min(1024)
     .max(100_000_000)
     .optional()
-    .describe("Size of the model's window in tokens, where the server does not say.")
+    .describe(
+      "Size of the model's window in tokens. Servers do not say it: set it, or a window of 128,000 is assumed, which cuts or fails on a smaller one.",
+    )
     .meta({ examples: [128_000] }),
   maxOutputTokens: z
     .int()
@@ -66,6 +76,11 @@ const model = z.strictObject({
     .optional()
     .describe("Most tokens of one answer; without it the server decides.")
     .meta({ examples: [8192] }),
+  choices: z
+    .array(z.string().min(1))
+    .default([])
+    .describe("Other models of the same server that people may choose for their chat with /model; operators may choose any.")
+    .meta({ examples: [["small-model"]] }),
   parallel: count(0, 0, 10_000).describe(
     "Calls at the same time; 0 = no limit, 1 for servers with one slot (reviews then give way to answers).",
   ),
@@ -75,6 +90,7 @@ const model = z.strictObject({
     .describe("Extra HTTP headers for the model's server.")
     .meta({ examples: [{ "X-Title": "mneme" }] }),
   aux: auxModel.prefault({}).describe("A smaller model for side work."),
+  fallbacks,
 });
 
 const access = z.strictObject({
@@ -93,6 +109,10 @@ const access = z.strictObject({
   bots: accounts()
     .describe("Other bots that may address this one, by a literal mention only.")
     .meta({ examples: [["discord:987654321098765432"]] }),
+  linking: choice(["self", "operator", "off"], "self").describe(
+    "Two accounts of one person share memory once both have confirmed: by themselves, only after an operator's word, or never.",
+  ),
+  roles: roles.prefault({}).describe("What each role may use."),
 });
 
 const sessions = z.strictObject({
@@ -100,6 +120,7 @@ const sessions = z.strictObject({
   busyMode: choice(["queue", "steer", "interrupt"], "queue").describe(
     "A message during a turn: waits for the next turn, is given to the model after the running tool, or cancels the running turn.",
   ),
+  reset: reset.prefault({}).describe("The end of conversations."),
   queueLimit: count(32, 1, 10_000).describe("Waiting messages per session; what does not fit is refused with a word to the person."),
 });
 
@@ -139,9 +160,15 @@ export const configSchema = z
     groups: z
       .strictObject({
         contextMessages: count(30, 0, 200).describe("Earlier messages shown to the model when it is addressed in a group; 0 = none."),
+        speakerProfile: choice(["ask", "on", "off"], "ask").describe(
+          "A member's own USER.md beside their own message in a group: if they switch it on there (/profile on), always, or never.",
+        ),
       })
       .prefault({})
       .describe("Group chats."),
+    chats: chats.describe("What single chats, threads or whole workspaces do differently."),
+    prices: prices.prefault({}).describe("What the models cost, for /usage and budgets."),
+    budgets: budgets.prefault({}).describe("What a day may take; a clear word when it is used up."),
     delivery: z
       .strictObject({
         progress: choice(["off", "line"], "off").describe("line shows what the agent is doing in one line that is edited in place."),
@@ -165,6 +192,9 @@ export const configSchema = z
       })
       .prefault({})
       .describe("What is remembered in every conversation."),
+    providers: providers.prefault({}).describe("Limits of the external memory."),
+    honcho: honcho.prefault({}).describe("Honcho; on with memory.provider: honcho."),
+    supermemory: supermemory.prefault({}).describe("Supermemory; on with memory.provider: supermemory."),
     skills: z
       .strictObject({
         enabled: flag(true).describe("Skills: ways of doing things that the agent keeps and improves."),
@@ -182,9 +212,6 @@ export const configSchema = z
       .strictObject({
         notices: choice(["on", "off"], "on").describe("One line in the chat when a review saved something."),
         idleSeconds: count(5, 0, 3600).describe("A review starts when the session has been quiet for this long."),
-    providers: providers.prefault({}).describe("Limits of the external memory."),
-    honcho: honcho.prefault({}).describe("Honcho; on with memory.provider: honcho."),
-    supermemory: supermemory.prefault({}).describe("Supermemory; on with memory.provider: supermemory."),
       })
       .prefault({})
       .describe("Reviews in the background."),

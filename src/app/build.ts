@@ -5,10 +5,7 @@
 import { join } from "node:path";
 import type { GatewayConfig } from "../../config/schema.js";
 import { accessCommands } from "../commands/access.js";
-import { conversationCommands, stopTurns } from "../commands/conversation.js";
-import { sessionCommands } from "../commands/sessions.js";
-import { settingsCommands } from "../commands/settings.js";
-import { usageCommands } from "../commands/usage.js";
+import { conversationCommands } from "../commands/conversation.js";
 import { searchCommands } from "../commands/search.js";
 import { skillCommands } from "../commands/skills.js";
 import { knowledgeCommands, ownersFor } from "../commands/knowledge.js";
@@ -37,6 +34,7 @@ import { gatewayJobs } from "./jobs.js";
 import { menuState } from "./menu.js";
 import { Monitor } from "./monitor.js";
 import { buildPeople } from "./people.js";
+import { peopleCommands } from "./people-commands.js";
 import { freezePrompt, promptVersion } from "./prompt-layers.js";
 
 export interface BuildOptions {
@@ -92,7 +90,7 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
     render: (platform, markdown) => channels.get(platform)?.adapter.render(markdown) ?? [],
     wake: () => wake(),
   });
-  const { stores, model, agent, features, gate, learning, external } = core;
+  const { stores, models, agent, features, gate, learning, external } = core;
   const { inbox, outbox, sessions, turns, access } = stores;
   const jobs = gatewayJobs({ config, db, ledger: core.ledger, handlers: core.handlers, clock, ids, logger });
   const people = buildPeople({ config, db, stores, features, chosen, clock, logger });
@@ -170,12 +168,7 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
       queueLimit: config.sessions.queueLimit,
       joinMs: config.turns.joinMs,
     },
-    busyMode: (act) => {
-      const message = act.messages.at(-1);
-      const { platform } = act.speaker;
-      const chat = message?.chat;
-      return people.chats.busyModeOf({ platform, chatId: chat?.id ?? "", threadId: message?.threadId, parentId: chat?.parentId, containerId: chat?.containerId });
-    },
+    busyMode: (act) => people.busyModeOf(act),
     clock,
     logger,
     runTurn: (turn) => runner.run(turn),
@@ -234,19 +227,7 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
       ...skillCommands({ files: features.skills.files, sessions, clock, timeZone: config.timezone, enabled: config.skills.enabled }),
       ...searchCommands({ index: features.search, sessions, timeZone: config.timezone }),
       ...accessCommands({ pairing, replies }),
-      ...sessionCommands({
-        sessions,
-        care: people.care,
-        book,
-        zones: people.zones,
-        clock,
-        stop: (context) => stopTurns({ lanes, inbox }, context),
-        savedBy: (turnId) => people.usage.savedBy(turnId),
-        onUndo: async () => [],
-        onEnd: (session) => learning.flush(session),
-      }),
-      ...usageCommands({ usage: people.usage, budgets: people.budgets, prices: config.prices, sessions, clock, timeZone: config.timezone }),
-      ...settingsCommands({ chats: people.chats, models: [...new Set([modelId, ...config.model.choices])] }),
+      ...peopleCommands({ config, stores, people, lanes, book, learning, clock }),
     ],
   });
   const changes = new ChatChanges({ access, sessions, outbox, gate, pairing, replies, channels, clock, logger });
@@ -313,7 +294,7 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
     joiner,
     delivery,
     http,
-    model,
+    model: models,
     features,
     learning,
     jobs,

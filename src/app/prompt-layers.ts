@@ -21,6 +21,8 @@ export interface PromptDeps {
   readonly dataDir: string;
   readonly timeZone: string;
   readonly model: string;
+  /** Extra instructions for the session's chat. */
+  readonly instructions?: string | undefined;
   readonly identity: { readonly name: string; readonly identity?: string | undefined };
   /** Layers of the features that are switched on: memory snapshot, skills index, guidance. */
   readonly features: readonly ((session: Session) => Promise<readonly Layer[]>)[];
@@ -35,6 +37,7 @@ export async function freezePrompt(deps: PromptDeps, session: Session): Promise<
     platformLayer(deps.channels, session),
     toolUseLayer(tools.map((tool) => tool.name)),
     { id: "context-files", text: await readContextFiles(deps.dataDir, deps.logger) },
+    { id: "context-files", text: deps.instructions === undefined ? "" : `# Instructions for this chat\n${deps.instructions}` },
     environmentLayer(deps.clock.now(), deps.timeZone),
   ];
   return { system: prompt(layers), tools, model: deps.model, promptVersion };

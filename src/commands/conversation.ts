@@ -59,8 +59,8 @@ async function stop(deps: ConversationDeps, context: CommandContext): Promise<Co
 }
 
 /** One's own turns; an operator's word stops any. Outside a thread it reaches the caller's turns in the chat's threads. */
-async function stopTurns(
-  deps: ConversationDeps,
+export async function stopTurns(
+  deps: Pick<ConversationDeps, "lanes" | "inbox">,
   context: CommandContext,
 ): Promise<{ readonly stopped: boolean; readonly dropped: number }> {
   const { speaker, place } = context;

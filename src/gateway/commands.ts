@@ -26,6 +26,8 @@ export interface CommandReply {
   readonly buttons?: readonly Button[];
   /** The command becomes an ordinary turn with this text (for example `/skill NAME text`). */
   readonly turnText?: string;
+  /** With `turnText`: the message whose attachments and quotes go with it (a repeated one). */
+  readonly turnFrom?: InboundMessage;
   /** With `turnText`: the person's own words in it. */
   readonly said?: string;
 }

@@ -18,7 +18,8 @@ export interface LaneLimits {
 
 export interface LanesDeps {
   readonly limits: LaneLimits;
-  readonly busyMode: BusyMode;
+  /** What a message does while a turn of its conversation runs. */
+  readonly busyMode: (act: Act) => BusyMode;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Runs a turn to its end. Must not reject; what it could not end itself it logs. */
@@ -79,7 +80,7 @@ export class Lanes {
     const lane = this.#lane(act.place.key);
     const running = lane.running;
     if (running !== undefined && running.tryJoin(act, this.#deps.limits.joinMs, this.#deps.clock.now())) return;
-    if (running !== undefined && this.#deps.busyMode === "steer" && running.trySteer(act)) return;
+    if (running !== undefined && this.#deps.busyMode(act) === "steer" && running.trySteer(act)) return;
     const last = lane.waiting.at(-1);
     if (running === undefined && last !== undefined && last.speaker.accountId === act.speaker.accountId) {
       lane.waiting[lane.waiting.length - 1] = concat([last, act]);
@@ -91,7 +92,7 @@ export class Lanes {
     }
     lane.waiting.push(act);
     if (running !== undefined) {
-      if (this.#deps.busyMode === "interrupt" && running.speaker.accountId === act.speaker.accountId) running.abort("interrupted");
+      if (this.#deps.busyMode(act) === "interrupt" && running.speaker.accountId === act.speaker.accountId) running.abort("interrupted");
       else this.#deps.queued(act);
     }
     this.#ready.add(act.place.key);

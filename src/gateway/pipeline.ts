@@ -3,10 +3,10 @@
  * disposition; within one chat events are handled in the order they were stored.
  */
 import { errorText } from "../domain/errors.js";
-import { accountKey, isGroup, originOf, sessionKey, type Account, type GroupScope, type Speaker } from "../domain/identity.js";
+import { accountKey, isGroup, type Account, type GroupScope, type Speaker } from "../domain/identity.js";
 import type { ButtonPress, ChatChange, InboundEdit, InboundEvent, InboundMessage } from "../domain/message.js";
 import type { Clock, Logger } from "../ports/runtime.js";
-import type { Access, ChatRow, Disposition, Inbox, InboxRow, Sessions, SettleOptions, Turns } from "../ports/stores.js";
+import type { Access, Disposition, Inbox, InboxRow, Sessions, SettleOptions } from "../ports/stores.js";
 import { languageOf, text, type Language } from "../words/catalogue.js";
 import type { Act, ActJoiner, Place } from "./acts.js";
 import { BotHops } from "./bot-hops.js";
@@ -16,13 +16,14 @@ import { commandContext, type CommandRunner } from "./commands.js";
 import type { Gate } from "./gate.js";
 import { insist, isRefusedForNow } from "./insist.js";
 import type { Lanes } from "./lanes.js";
+import { placeOf } from "./place.js";
 import type { Replies } from "./replies.js";
+import { refusalOf, type TurnLimitsDeps } from "./turn-limits.js";
 
 export interface PipelineDeps {
   readonly inbox: Inbox;
   readonly access: Access;
   readonly sessions: Sessions;
-  readonly turns: Turns;
   /** Required: there is no way past it. */
   readonly gate: Gate;
   readonly commands: CommandRunner;
@@ -35,7 +36,11 @@ export interface PipelineDeps {
   readonly logger: Logger;
   readonly language: Language | "auto";
   readonly groupScope: GroupScope;
-  readonly perPersonPer10Min: number;
+  readonly limits: TurnLimitsDeps;
+  /** Words that were not addressed to the bot are kept for a day in admitted groups, to be shown when it is. */
+  readonly keepsOverheard: boolean;
+  /** A plain message that answers a question of ours (for example `confirm`); undefined for any other. */
+  readonly onWord: (event: InboundMessage, speaker: Speaker, language: Language) => Promise<string | undefined>;
   /** A button of ours was pressed by an admitted speaker; returns a short text for the client. */
   readonly onButton: (press: ButtonPress, speaker: Speaker) => Promise<string | undefined>;
 }
@@ -49,7 +54,6 @@ interface Chain {
 }
 
 const tooOldMs = 86_400_000;
-const tenMinutesMs = 600_000;
 const urgentWaitMs = 250;
 const maxRemembered = 10_000;
 
@@ -137,8 +141,9 @@ export class Pipeline {
     if (event.account.isBot && !gate.knowsBot(accountKey(event.platform, event.account.id)))
       return this.#settle(row, "bot", { dropText: true });
     const [account, chat] = await this.#known(event);
-    const place = this.#place(event, account.personId, chat);
-    if (!(await this.#addressed(event, place))) return this.#settle(row, "not-addressed", { dropText: !gate.chatAdmitted(event, chat) });
+    const place = placeOf(event, account.personId, chat, this.#deps.groupScope);
+    if (!(await this.#addressed(event, place)))
+      return this.#settle(row, "not-addressed", { dropText: !this.#deps.keepsOverheard || !gate.chatAdmitted(event, chat) });
     const language = languageOf(this.#deps.language, [event.text]);
     const verdict = gate.decide(event, account, chat);
     if (!verdict.admit) {
@@ -149,13 +154,14 @@ export class Pipeline {
     if (chat.unreachable !== undefined) await access.markChat(event.platform, event.chat.id, undefined);
     if (!this.#hops.allows(event)) return this.#settle(row, "bot", { reason: "too many turns in a row between bots" });
     if (event.command !== undefined) return this.#command(row, event, speaker, place, language);
+    const answered = await this.#deps.onWord(event, speaker, language);
+    if (answered !== undefined)
+      return this.#settle(row, "command", { reason: "answer", outbox: this.#deps.replies.rows(event.route, answered) });
     if (this.#deps.clock.now() - event.at > tooOldMs) return this.#tooOld(row, event, language);
-    if (!(await this.#writable(event))) return this.#settle(row, "refused", { reason: "nobody can write there now" });
-    if (await this.#tooMany(speaker)) {
-      return this.#settle(row, "refused", {
-        reason: "too many turns",
-        outbox: this.#deps.replies.rows(event.route, text(language, "turns.too-many", { minutes: 10 })),
-      });
+    const refusal = await refusalOf(this.#deps.limits, event, speaker, language);
+    if (refusal !== undefined) {
+      const outbox = refusal.said === undefined ? [] : this.#deps.replies.rows(event.route, refusal.said);
+      return this.#settle(row, "refused", { reason: refusal.reason, outbox });
     }
     this.#waits(row);
     const act: Act = { inboxIds: [row.id], messages: [event], speaker, place, receivedAt: row.receivedAt };
@@ -178,7 +184,7 @@ export class Pipeline {
       this.#waits(row);
       this.#deps.lanes.submit({
         inboxIds: [row.id],
-        messages: [{ ...rest, text: reply.turnText }],
+        messages: [{ ...rest, ...contentOf(reply.turnFrom), text: reply.turnText }],
         ...(reply.said === undefined ? {} : { said: reply.said }),
         speaker,
         place,
@@ -201,10 +207,7 @@ export class Pipeline {
     ]);
   }
 
-  /**
-   * Says that the row waits for its lane. Nothing depends on it (a start takes rows up in either state), so it is not waited
-   * for: asked for just before the turn, it goes to the disk with the turn's beginning.
-   */
+  /** Nothing depends on it (a start takes up rows in either state): not waited for, it shares the commit of the turn's beginning. */
   #waits(row: InboxRow): void {
     this.#deps.inbox.wait([row.id]).catch((error: unknown) => {
       this.#deps.logger.warn({ id: row.id, error: errorText(error) }, "a row could not be marked as waiting");
@@ -244,22 +247,6 @@ export class Pipeline {
     await this.#settle(row, "expired", { reason: "older than 24 hours", outbox });
   }
 
-  #place(event: InboundMessage, personId: string, chat: ChatRow & { readonly spaceId: string }): Place {
-    const group = isGroup(event.chat.kind);
-    const where = {
-      platform: event.platform,
-      chat: event.chat,
-      accountId: event.account.id,
-      ...(event.threadId === undefined ? {} : { threadId: event.threadId }),
-    };
-    return {
-      key: sessionKey(where, this.#deps.groupScope),
-      spaceId: group ? chat.spaceId : personId,
-      spaceKind: group ? "group" : "person",
-      origin: originOf(where),
-    };
-  }
-
   /** By the platform's rules, or because the bot takes part in this thread. */
   async #addressed(event: InboundMessage, place: Place): Promise<boolean> {
     if (!isGroup(event.chat.kind) || event.addressed !== undefined) return true;
@@ -269,19 +256,10 @@ export class Pipeline {
     return (await this.#deps.sessions.active(place.key)) !== undefined;
   }
 
-  async #writable(event: InboundMessage): Promise<boolean> {
-    if (event.chat.kind !== "thread") return true;
-    return (await this.#deps.channels.get(event.platform)?.adapter.writable(event.chat, event.threadId)) ?? true;
-  }
-
-  async #tooMany(speaker: Speaker): Promise<boolean> {
-    const since = this.#deps.clock.now() - tenMinutesMs;
-    return (await this.#deps.turns.countSince({ personId: speaker.personId }, since)) >= this.#deps.perPersonPer10Min;
-  }
-
   #insist<T>(work: () => Promise<T>): Promise<T> {
     const { clock, logger } = this.#deps;
-    const onRefused = (error: Error): void => logger.error({ error: errorText(error) }, "the store refuses; messages wait until it works again");
+    const onRefused = (error: Error): void =>
+      logger.error({ error: errorText(error) }, "the store refuses; messages wait until it works again");
     return insist(work, { clock, signal: this.#stopping.signal, onRefused });
   }
 
@@ -290,6 +268,13 @@ export class Pipeline {
     await this.#insist(() => this.#deps.inbox.settle([row.id], disposition, options));
     if ((options.outbox?.length ?? 0) > 0) this.#deps.replies.wake();
   }
+}
+
+/** What a repeated message carried besides its words. */
+function contentOf(message: InboundMessage | undefined): Partial<InboundMessage> {
+  if (message === undefined) return {};
+  const { attachments, replyTo, forwardedFrom } = message;
+  return { attachments, ...(replyTo === undefined ? {} : { replyTo }), ...(forwardedFrom === undefined ? {} : { forwardedFrom }) };
 }
 
 function chainKey(event: InboundEvent): string {

@@ -20,12 +20,14 @@ export interface SessionBookDeps {
   readonly freeze: (session: Session) => Promise<Omit<Frozen, "at">>;
   /** Version of the prompt's own texts; a change rebuilds every session at its next turn. */
   readonly promptVersion: number;
-  /** The configured model's id; a change rebuilds. */
-  readonly model: string;
+  /** The id of the model of a session's chat; a change rebuilds. */
+  readonly modelOf: (session: Session) => Promise<string>;
   /** After this idle time the provider's cache is cold, so a new snapshot costs nothing. 0 = never. */
   readonly promptCacheMs: number;
   /** A running session's prompt is about to be built anew: what it taught is saved first, as a job. */
   readonly onRebuild: (session: Session) => Promise<void>;
+  /** Why the session of a place ends before its next message (`sessions.reset`); undefined when it goes on. */
+  readonly resetDue: (session: Session) => Promise<string | undefined>;
   /** Intents that a session's end makes necessary (flush). */
   readonly onEnd: (session: Session, reason: string) => Promise<readonly NewIntent[]>;
 }
@@ -41,14 +43,30 @@ export class SessionBook {
   async open(act: Act): Promise<Session & { readonly frozen: Frozen }> {
     const { sessions, clock, ids } = this.#deps;
     const { place, speaker } = act;
-    const found = await sessions.active(place.key);
+    const found = await this.#current(place.key);
     const session = found ?? (await sessions.create(newSession(act, speaker, ids.next()), clock.now()));
     const frozen = session.frozen;
-    if (frozen !== undefined && !this.#mustRebuild(session, frozen)) return { ...session, frozen };
+    if (frozen !== undefined && !(await this.#mustRebuild(session, frozen))) return { ...session, frozen };
     if (frozen !== undefined) await this.#deps.onRebuild(session);
     const fresh: Frozen = { ...(await this.#deps.freeze(session)), at: clock.now() };
     await sessions.freeze(session.id, fresh);
     return { ...session, frozen: fresh, needsRebuild: false };
+  }
+
+  /** The active session of a key, unless its time is over: then it ends here. */
+  async #current(key: string): Promise<Session | undefined> {
+    const session = await this.#deps.sessions.active(key);
+    const reason = session === undefined ? undefined : await this.#deps.resetDue(session);
+    if (reason === undefined) return session;
+    await this.end(key, reason);
+    return undefined;
+  }
+
+  /** Begins a conversation in a place ahead of its first message; the active one is ended. */
+  async begin(act: Act, options: { readonly isPrivate: boolean }): Promise<Session> {
+    const { sessions, clock, ids } = this.#deps;
+    await this.end(act.place.key, "new");
+    return sessions.create({ ...newSession(act, act.speaker, ids.next()), isPrivate: options.isPrivate }, clock.now());
   }
 
   /** Ends the active session of a key. Undefined when there is none; `flushes` when a job saves what it taught. */
@@ -70,9 +88,9 @@ export class SessionBook {
     return { ...session, frozen: fresh };
   }
 
-  #mustRebuild(session: Session, frozen: Frozen): boolean {
-    const { promptCacheMs, clock, promptVersion, model } = this.#deps;
-    if (session.needsRebuild || frozen.promptVersion !== promptVersion || frozen.model !== model) return true;
+  async #mustRebuild(session: Session, frozen: Frozen): Promise<boolean> {
+    const { promptCacheMs, clock, promptVersion, modelOf } = this.#deps;
+    if (session.needsRebuild || frozen.promptVersion !== promptVersion || frozen.model !== (await modelOf(session))) return true;
     return promptCacheMs > 0 && clock.now() - Math.max(session.lastActiveAt, frozen.at) > promptCacheMs;
   }
 }

@@ -81,7 +81,7 @@ async function steer(deps: TurnRunnerDeps, running: RunningTurn, turn: TurnRow):
   const acts = running.takeSteered();
   if (acts.length === 0) return undefined;
   const messages = acts.flatMap((act) => act.messages);
-  const more = compose({ messages, previousAt: undefined, now: deps.clock.now(), timeZone: deps.timeZone });
+  const more = compose({ messages, previousAt: undefined, now: deps.clock.now(), timeZone: await deps.timeZone(running.act) });
   await deps.turns.join(turn.id, turn.claim, {
     inboxIds: acts.flatMap((act) => act.inboxIds),
     user: turn.user,

@@ -4,7 +4,6 @@
  */
 import type { AgentResult } from "../agent/agent.js";
 import { GatewayError, errorText, type StoreError } from "../domain/errors.js";
-import { isGroup } from "../domain/identity.js";
 import type { Route } from "../domain/message.js";
 import { noUsage, type UserEntry } from "../domain/transcript.js";
 import type { NewOutbox, Session, StoredEntry, TurnCommit, TurnRow } from "../ports/stores.js";
@@ -33,7 +32,6 @@ interface TurnEnd {
 }
 
 const maxAttempts = 3;
-const historyLimitMs = 5_000;
 
 export class TurnRunner {
   readonly #deps: TurnRunnerDeps;
@@ -94,7 +92,7 @@ export class TurnRunner {
         const joined = running.takeJoined();
         if (joined.length > 0) {
           running.act = concat([running.act, ...joined]);
-          const more = await this.#compose(running, history, channel);
+          const more = await this.#compose(running, session, history, channel);
           const user: UserEntry = { role: "user", content: more.content };
           await this.#deps.turns.join(turn.id, turn.claim, { inboxIds: joined.flatMap((act) => act.inboxIds), user, said: more.said });
           turn = { ...turn, user, said: more.said, inboxIds: [...running.act.inboxIds] };
@@ -120,7 +118,7 @@ export class TurnRunner {
   async #claim(running: RunningTurn, session: Session, history: readonly StoredEntry[], channel: Channel): Promise<TurnRow> {
     const { turns, ids, clock } = this.#deps;
     if (running.recovered !== undefined) return turns.takeOver(running.recovered.id, true);
-    const composed = await this.#compose(running, history, channel);
+    const composed = await this.#compose(running, session, history, channel);
     const last = running.act.messages.at(-1);
     if (last === undefined) throw new RangeError("a turn without a message");
     return turns.begin(
@@ -137,28 +135,21 @@ export class TurnRunner {
     );
   }
 
-  async #compose(running: RunningTurn, history: readonly StoredEntry[], channel: Channel): Promise<Composed> {
-    const composed = await this.#composed(running, history, channel);
+  async #compose(running: RunningTurn, session: Session, history: readonly StoredEntry[], channel: Channel): Promise<Composed> {
+    const composed = await this.#composed(running, session, history, channel);
     return running.act.said === undefined ? composed : { ...composed, said: running.act.said };
   }
 
-  async #composed(running: RunningTurn, history: readonly StoredEntry[], channel: Channel): Promise<Composed> {
-    const { clock, timeZone, limits, logger } = this.#deps;
-    const { messages } = running.act;
-    const [first] = messages;
-    const previousAt = history.at(-1)?.at;
-    const base = { messages, previousAt, now: clock.now(), timeZone: messages.at(-1)?.timeZone ?? timeZone };
-    if (first === undefined || history.length > 0 || !isGroup(first.chat.kind) || limits.contextMessages === 0) return compose(base);
-    try {
-      const limited = new Promise<never>((_resolve, reject) =>
-        clock.after(historyLimitMs, () => reject(new Error("history took too long"))),
-      );
-      const call = channel.adapter.history(first.chat, first.threadId, first.messageId, limits.contextMessages);
-      return compose({ ...base, earlier: await Promise.race([call, limited]) });
-    } catch (error) {
-      logger.warn({ error: errorText(error) }, "earlier messages could not be read; the turn goes on without them");
-      return compose(base);
-    }
+  async #composed(running: RunningTurn, session: Session, history: readonly StoredEntry[], channel: Channel): Promise<Composed> {
+    const { clock, timeZone, earlier } = this.#deps;
+    const { act } = running;
+    return compose({
+      messages: act.messages,
+      previousAt: history.at(-1)?.at,
+      now: clock.now(),
+      timeZone: await timeZone(act),
+      earlier: await earlier(act, { id: session.id, isNew: history.length === 0 }, channel),
+    });
   }
 
   #preview(turn: TurnRow, session: Session, channel: Channel): Preview {

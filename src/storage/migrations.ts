@@ -4,6 +4,7 @@
  */
 import { mailTables, workTables } from "./first-schema-mail.js";
 import { conversationTables, identityTables } from "./first-schema.js";
+import { linkingTables } from "./linking-schema.js";
 import type { Migration } from "./migrate.js";
 import { providerTables } from "./provider-schema.js";
 import { createSearch } from "./search-schema.js";
@@ -39,6 +40,12 @@ export const migrations: readonly Migration[] = [
     name: "external-memory",
     up(tx) {
       tx.exec(providerTables);
+    },
+  },
+  {
+    name: "linked-accounts",
+    up(tx) {
+      tx.exec(linkingTables);
     },
   },
 ];

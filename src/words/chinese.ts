@@ -1,7 +1,9 @@
 /** The Chinese texts (simplified). Same keys and parameters as English: the type checks the keys, a test the parameters. */
 import type { english } from "./english.js";
+import { peopleChinese } from "./people-chinese.js";
 
 export const chinese: Readonly<Record<keyof typeof english, string>> = {
+  ...peopleChinese,
   "pairing.code": "你好！我还不认识你。你的配对码是 {code}，一小时内有效。请把它交给本机器人的管理员，由管理员用 {approve} 批准。",
   "pairing.pending": "你的申请正在等待管理员处理。请把收到的配对码交给管理员。",
   "pairing.approved": "已通过。随时可以给我发消息；{help} 会列出我能做什么。",
@@ -133,7 +135,7 @@ export const chinese: Readonly<Record<keyof typeof english, string>> = {
   "file.unread": "我还不能读取文件 {name}。请把内容粘贴到消息里。",
   "notice.saved": "💾 {what}",
   "notice.saved-group": "💾 记忆已更新",
-  "progress.thinking": "… {what}",
-};
   "provider.degraded": "外部记忆服务（{name}）没有响应。我会在没有它的情况下继续；要存进去的内容已保留，稍后再发送。",
   "provider.recovered": "外部记忆服务（{name}）已恢复。保留的内容正在发送。",
+  "progress.thinking": "… {what}",
+};

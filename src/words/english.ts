@@ -2,7 +2,10 @@
  * The English texts. `{name}` is a parameter; the keys and parameters here are the contract for every other language.
  * Errors are one sentence and a remedy. Commands are parameters too, since each platform writes them in its own way.
  */
+import { peopleEnglish } from "./people-english.js";
+
 export const english = {
+  ...peopleEnglish,
   // access
   "pairing.code":
     "Hello! I do not know you yet. Your code is {code}; it is valid for one hour. Give it to the operator of this bot, who approves it with {approve}.",
@@ -145,8 +148,8 @@ export const english = {
   "file.unread": "I cannot read the file {name} yet. Paste its text into a message.",
   "notice.saved": "💾 {what}",
   "notice.saved-group": "💾 Memory updated",
-  "progress.thinking": "… {what}",
-} as const;
   "provider.degraded":
     "The external memory ({name}) does not answer. I go on without its recall; what should be stored there is kept and sent later.",
   "provider.recovered": "The external memory ({name}) is back. What was kept is being sent now.",
+  "progress.thinking": "… {what}",
+} as const;

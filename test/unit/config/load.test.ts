@@ -40,7 +40,7 @@ describe("loading the settings", () => {
     const config = load(undefined);
 
     expect(config.agent).toMatchObject({ name: "mneme", maxIterations: 60, promptCacheMinutes: 60, idleTimeoutMs: 120_000 });
-    expect(config.access).toEqual({ mode: "pairing", operators: [], users: [], groups: [], bots: [] });
+    expect(config.access).toMatchObject({ mode: "pairing", operators: [], users: [], groups: [], bots: [] });
     expect(config.memory).toMatchObject({ userCharLimit: 1375, memoryCharLimit: 2200, nudgeInterval: 10, flushMinTurns: 6 });
     expect(config.turns).toEqual({ concurrency: 256, perPerson: 4, perPersonPer10Min: 30, timeoutMs: 600_000, joinMs: 1500 });
     expect(config.data.dir).toBe(join(folder, "data"));
