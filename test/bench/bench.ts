@@ -159,10 +159,11 @@ async function soak(load: Load): Promise<NonNullable<Figures["soak"]>> {
 
 const load = await startLoad();
 try {
-  say(machine());
+  const where = machine();
+  say(where);
   const figures: Figures = {
     at: new Date().toISOString().slice(0, 10),
-    machine: machine(),
+    machine: where,
     starts: wanted("start") ? await starts(load) : [],
     levels: wanted("latency") ? await latency(load) : [],
     ...(wanted("throughput") ? { throughput: await throughput(load) } : {}),

@@ -1,5 +1,5 @@
 /** What was measured, as lines for a terminal and as docs/performance.md. Nothing here is a remembered number. */
-import { cpus, totalmem } from "node:os";
+import { cpus, loadavg, totalmem } from "node:os";
 import type { Moments } from "./load.js";
 
 export interface Percentiles {
@@ -44,7 +44,9 @@ export interface Figures {
 
 export function machine(): string {
   const gb = Math.round(totalmem() / 2 ** 30);
-  return `node ${process.version}, ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), ${gb} GB; emulators and model on the same machine`;
+  const cpu = `${cpus().length} cores (${cpus()[0]?.model ?? "unknown"})`;
+  const load = loadavg()[0]?.toFixed(1);
+  return `node ${process.version}, ${cpu}, ${gb} GB; emulators and model on the same machine, whose load was ${load} at the beginning`;
 }
 
 export function level(chats: number, samples: readonly Moments[], cpuMs: number): LevelFigures {

@@ -53,9 +53,9 @@ function hanWords(count: number, random: () => number): string[] {
   return [...made];
 }
 
-/** A choice with probability about 1 / (rank + 10). */
+/** A choice with probability about 1 / (rank + 2.7), the law of Zipf and Mandelbrot. */
 function zipf(count: number, random: () => number): number {
-  return Math.min(count - 1, Math.floor(10 * ((count / 10 + 1) ** random() - 1)));
+  return Math.min(count - 1, Math.floor(2.7 * ((count / 2.7 + 1) ** random() - 1)));
 }
 
 export interface Corpus {

@@ -26,8 +26,15 @@ export interface SearchFigures {
 
 export interface ScopeFigures {
   readonly name: string;
-  readonly kinds: readonly { readonly kind: string; readonly p50: number; readonly p95: number; readonly max: number }[];
-  /** Longest time for which the event loop did nothing else, ms. */
+  readonly kinds: readonly {
+    readonly kind: string;
+    readonly p50: number;
+    readonly p95: number;
+    readonly max: number;
+    readonly cpu: number;
+  }[];
+  /** Longest time for which the event loop did nothing else, ms; `idleBlock`: the same with nothing to do, which is what the machine adds. */
+  readonly idleBlock: number;
   readonly longestBlock: number;
   readonly checked: number;
   /** Queries for words, phrases, OR and prefixes whose set of sessions differs from the scan's, with an example. */
@@ -43,6 +50,9 @@ export interface RunOptions {
   /** How many queries of a kind are checked against a scan. */
   readonly checks: number;
 }
+
+/** The short run, which is also a test. */
+export const smallRun = { count: 50_000, spaceSize: 2000, queries: 40, checks: 10 } as const;
 
 const logger: Logger = {
   debug() {},
@@ -144,13 +154,17 @@ function kinds(store: Corpus): Kind[] {
 }
 
 async function measure(index: SearchIndex, scope: SearchScope, name: string, store: Corpus, options: RunOptions): Promise<ScopeFigures> {
-  const results: { kind: string; p50: number; p95: number; max: number }[] = [];
+  const results: { kind: string; p50: number; p95: number; max: number; cpu: number }[] = [];
   const wanted: { readonly kind: string; readonly query: string; readonly matches: (text: string) => boolean }[] = [];
   await index.search(parseQuery("warm up"), scope, 3);
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const idleBlock = delay.max / 1e6 - 1;
+  delay.reset();
   for (const { kind, query, scan } of kinds(store)) {
     const times: number[] = [];
+    const cpuBefore = process.cpuUsage();
     for (let round = 0; round < options.queries; round += 1) {
       const typed = query();
       const began = performance.now();
@@ -158,14 +172,15 @@ async function measure(index: SearchIndex, scope: SearchScope, name: string, sto
       times.push(performance.now() - began);
       if (scan !== undefined && round < options.checks) wanted.push({ kind, query: typed, matches: scan(typed) });
     }
+    const cpu = process.cpuUsage(cpuBefore);
     times.sort((a, b) => a - b);
     const at = (share: number): number => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
-    results.push({ kind, p50: at(0.5), p95: at(0.95), max: at(1) });
+    results.push({ kind, p50: at(0.5), p95: at(0.95), max: at(1), cpu: (cpu.user + cpu.system) / 1000 / options.queries });
   }
   delay.disable();
   // The timer itself comes late by its own resolution.
   const longestBlock = delay.max / 1e6 - 1;
-  return { name, kinds: results, longestBlock, ...(await check(index, scope, store, wanted)) };
+  return { name, kinds: results, idleBlock, longestBlock, ...(await check(index, scope, store, wanted)) };
 }
 
 /** Newest hits of a very frequent word are looked at only, so the scan is asked the same: nothing wrong, and nothing missing below the limit. */

@@ -3,21 +3,27 @@
  * space that holds all. Prints what was measured, whatever it is.
  */
 import { mkdtempSync, rmSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
+import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { runSearchBench, type SearchFigures } from "./search-run.js";
+import { runSearchBench, smallRun, type SearchFigures } from "./search-run.js";
 
 const small = process.argv.includes("--small");
-const count = small ? 50_000 : 1_000_000;
+const count = small ? smallRun.count : 1_000_000;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const mb = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 const ratio = (bytes: number, figures: SearchFigures): string => `${(bytes / figures.textBytes).toFixed(2)} x the text`;
 
-print(`node ${process.version}, ${cpus().length} cores`);
-for (const spaceSize of [small ? 2000 : 20_000, count]) {
+print(`node ${process.version}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1) ?? ""}`);
+for (const spaceSize of [small ? smallRun.spaceSize : 20_000, count]) {
   const dir = mkdtempSync(join(tmpdir(), "mneme-search-"));
   try {
-    const figures = await runSearchBench({ dir, count, spaceSize, queries: small ? 40 : 100, checks: small ? 10 : 30 });
+    const figures = await runSearchBench({
+      dir,
+      count,
+      spaceSize,
+      queries: small ? smallRun.queries : 100,
+      checks: small ? smallRun.checks : 30,
+    });
     print(
       `\n${figures.messages} messages, ${mb(figures.textBytes)} of text; inserted and indexed at ${figures.insertsPerSecond.toFixed(0)} messages/s`,
     );
@@ -26,10 +32,12 @@ for (const spaceSize of [small ? 2000 : 20_000, count]) {
     );
     for (const scope of figures.scopes) {
       print(scope.name);
-      for (const { kind, p50, p95, max } of scope.kinds) {
-        print(`  ${kind.padEnd(24)} p50 ${p50.toFixed(1)} ms  p95 ${p95.toFixed(1)} ms  max ${max.toFixed(1)} ms`);
+      for (const { kind, p50, p95, max, cpu } of scope.kinds) {
+        print(
+          `  ${kind.padEnd(24)} p50 ${p50.toFixed(1)} ms  p95 ${p95.toFixed(1)} ms  max ${max.toFixed(1)} ms  (processor time ${cpu.toFixed(1)} ms each)`,
+        );
       }
-      print(`  longest stop of the event loop ${scope.longestBlock.toFixed(1)} ms`);
+      print(`  longest stop of the event loop ${scope.longestBlock.toFixed(1)} ms (idle: ${scope.idleBlock.toFixed(1)} ms)`);
       print(
         `  ${scope.checked} queries checked against a scan, ${scope.wrong.length} wrong${scope.wrong
           .slice(0, 5)
