@@ -17,7 +17,7 @@ export interface Timings {
   /** How long `stop` waits for a socket that is being opened, and for the close handshake. */
   readonly dialMs: number;
   readonly closeMs: number;
-  /** How old the last heartbeat acknowledgement may become. Discord's interval is 41 s. */
+  /** How old the last heartbeat acknowledgement may become. Discord's interval is 41 s; a dead socket must show within a minute. */
   readonly aliveWithinMs: number;
   /** How long messages of a chat wait for the chat's catch-up. */
   readonly catchUpMs: number;
@@ -32,6 +32,6 @@ export const standardTimings: Timings = {
   loginMs: 5_500,
   dialMs: 2_000,
   closeMs: 2_500,
-  aliveWithinMs: 120_000,
+  aliveWithinMs: 55_000,
   catchUpMs: 20_000,
 };

@@ -74,7 +74,9 @@ export interface HealthReport {
   }[];
   readonly queues: readonly QueueAge[];
   readonly turns: { readonly running: number; readonly oldestAt: number | undefined };
-  readonly jobs: { readonly ok: boolean; readonly detail: string; readonly open: number; readonly active: number; readonly failed: number } | undefined;
+  readonly jobs:
+    | { readonly ok: boolean; readonly detail: string; readonly open: number; readonly active: number; readonly failed: number }
+    | undefined;
 }
 
 export class Health {
@@ -138,14 +140,20 @@ export class Health {
   }
 
   async #check(): Promise<HealthReport> {
-    const now = this.#deps.clock.now();
+    const { db, clock } = this.#deps;
+    const problems: Problem[] = [];
+    const names = this.#deps.platforms().map(({ platform }) => platform);
+    const [queues, jobs] = await Promise.all([this.#look("store", problems, readQueueAges(db, names)), this.#jobs(problems)]);
+    // What needs no waiting is looked at last, so that the whole is the state at the end.
+    const now = clock.now();
     const platforms = this.#deps.platforms();
     const lanes = this.#deps.lanes();
-    const problems: Problem[] = platforms.filter(({ ok }) => !ok).map((state) => ({ subject: `platform ${state.platform}`, message: whyDown(state, now) }));
-    problems.push(...this.#laneProblems(lanes, now), ...this.#storeProblems(now));
-    const queues = await this.#look("store", problems, readQueueAges(this.#deps.db, platforms.map(({ platform }) => platform)));
-    problems.push(...this.#ageProblems(queues ?? [], now));
-    const jobs = await this.#jobs(problems, now);
+    problems.unshift(
+      ...platforms.filter(({ ok }) => !ok).map((state) => ({ subject: `platform ${state.platform}`, message: whyDown(state, now) })),
+      ...this.#laneProblems(lanes, now),
+      ...this.#storeProblems(now),
+      ...this.#ageProblems(queues ?? [], now),
+    );
     return {
       status: problems.length === 0 ? "ok" : "failing",
       at: now,
@@ -171,7 +179,9 @@ export class Health {
     const long = [...this.#stalled.values()].filter((since) => now - since >= this.#limits.stalledMs).length;
     const hung = oldestAt !== undefined && now - oldestAt > turnTimeoutMs + this.#limits.turnMs;
     return [
-      ...(hung ? [{ subject: "turns", message: `a turn runs for ${seconds(now - oldestAt)} s, past its deadline of ${seconds(turnTimeoutMs)} s` }] : []),
+      ...(hung
+        ? [{ subject: "turns", message: `a turn runs for ${seconds(now - oldestAt)} s, past its deadline of ${seconds(turnTimeoutMs)} s` }]
+        : []),
       ...(long > 0 ? [{ subject: "turns", message: `messages wait in ${long} sessions though no turn runs there` }] : []),
     ];
   }
@@ -190,10 +200,11 @@ export class Health {
     ]);
   }
 
-  async #jobs(problems: Problem[], now: number): Promise<HealthReport["jobs"]> {
+  async #jobs(problems: Problem[]): Promise<HealthReport["jobs"]> {
     const { ledger, queue, needsWorkers, clock } = this.#deps;
     const { jobMs, workerMs } = this.#limits;
-    const all = Promise.all([queue(), ledger.counts(), ledger.nextDue(), needsWorkers ? ledger.workers(now - workerMs) : undefined]);
+    const workersNow = needsWorkers ? ledger.workers(clock.now() - workerMs) : undefined;
+    const all = Promise.all([queue(), ledger.counts(), ledger.nextDue(), workersNow]);
     const found = await this.#look("jobs", problems, all);
     if (found === undefined) return undefined;
     const [health, { open, active, failed }, nextDue, workers] = found;

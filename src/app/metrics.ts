@@ -168,7 +168,12 @@ async function load() {
       labelNames: ["kind"],
       registers,
     }),
-    tokens: new Counter({ name: "mneme_model_tokens_total", help: "Tokens of turns (cached ones are part of input)", labelNames: ["kind"], registers }),
+    tokens: new Counter({
+      name: "mneme_model_tokens_total",
+      help: "Tokens of turns (cached ones are part of input)",
+      labelNames: ["kind"],
+      registers,
+    }),
     turnSeconds: new Histogram({
       name: "mneme_turn_seconds",
       help: "From the beginning of a turn to its commit",

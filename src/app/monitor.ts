@@ -55,7 +55,9 @@ export class Monitor {
   /** Loads what only metrics need; call it when the start is over. Never rejects. */
   async warm(): Promise<void> {
     if (!this.#deps.serve) return;
-    await this.#metrics.load().catch((error: unknown) => this.#deps.logger.warn({ error: errorText(error) }, "metrics could not be loaded"));
+    await this.#metrics
+      .load()
+      .catch((error: unknown) => this.#deps.logger.warn({ error: errorText(error) }, "metrics could not be loaded"));
   }
 
   stop(): Promise<void> {
@@ -69,7 +71,9 @@ export class Monitor {
     }
     void this.health
       .check()
-      .then((report) => answer(response, report.status === "ok" ? 200 : 503, "application/json", `${JSON.stringify(readable(report), null, 2)}\n`));
+      .then((report) =>
+        answer(response, report.status === "ok" ? 200 : 503, "application/json", `${JSON.stringify(readable(report), null, 2)}\n`),
+      );
   }
 
   #serveMetrics(response: ServerResponse): void {

@@ -148,6 +148,17 @@ function buildProgram(): Command {
     .option("--space <id>", 'of this space, or "shared"')
     .action(lazy(async () => (await import("./skills.js")).skillsUndo));
   program
+    .command("backup")
+    .argument("<folder>", "a new or empty folder")
+    .description("copy database, memory and skills, also while the gateway runs")
+    .action(lazy(async () => (await import("./backup.js")).backup));
+  program
+    .command("restore")
+    .argument("<folder>", "a folder that `mneme backup` has written")
+    .description("put a backup back; the gateway must not run")
+    .option("--force", "put aside what is in the data folder")
+    .action(lazy(async () => (await import("./restore.js")).restoreBackup));
+  program
     .command("doctor")
     .description("check settings, tokens, model, Redis, disk and database, and name the remedies")
     .option("--json", "as JSON")
