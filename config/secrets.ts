@@ -9,6 +9,8 @@ export const secretPaths: readonly string[] = [
   "model.apiKey",
   "model.aux.apiKey",
   "model.headers.*",
+  "model.fallbacks.*.apiKey",
+  "model.fallbacks.*.headers.*",
   "telegram.token",
   "telegram.webhookSecret",
   "discord.token",

@@ -49,6 +49,7 @@ export class Loop {
   #failedIterations = 0;
   #stuck = false;
   #partialText = "";
+  #last: { readonly windowTokens: number; readonly model: string } | undefined;
 
   constructor(deps: LoopDeps, request: AgentRequest, signal: AbortSignal) {
     this.#deps = deps;
@@ -103,6 +104,7 @@ export class Loop {
       }
     }
     this.#usage = addUsage(this.#usage, result.usage);
+    if (result.ok) this.#last = { windowTokens: result.usage.inputTokens + result.usage.outputTokens, model: result.model };
     const isAnswer = result.ok && result.toolCalls.length === 0;
     const asksAgain = !result.ok && result.failure === "empty";
     if (this.#partialText !== "" && !isAnswer && (result.ok || asksAgain)) {
@@ -226,6 +228,7 @@ export class Loop {
       text,
       entries: sealTranscript(this.#entries),
       usage: this.#usage,
+      ...this.#last,
       iterations: this.#iterations,
       toolIterations: this.#toolIterations,
       partialText: this.#partialText,

@@ -55,6 +55,10 @@ export interface AgentResult {
   /** All entries of the turn after the user's, `done` included; always sealed; ends with the answer when there is one. */
   readonly entries: readonly Entry[];
   readonly usage: Usage;
+  /** Tokens of the last answered model call, in and out: how full the window is. Absent when none answered in this run. */
+  readonly windowTokens?: number;
+  /** The model that gave the last answer, as the model port names it. */
+  readonly model?: string;
   /** Model answers in this turn, those of `done` included. */
   readonly iterations: number;
   /** Those of them that called tools. */
