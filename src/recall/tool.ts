@@ -74,7 +74,7 @@ function limitOf(given: unknown): number {
 
 function rolesOf(given: unknown): SearchRole[] | undefined {
   if (given === undefined || given === null || given === "") return undefined;
-  const names = String(given)
+  const names = (typeof given === "string" ? given : JSON.stringify(given))
     .split(",")
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== "");

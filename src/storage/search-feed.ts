@@ -4,7 +4,7 @@
  */
 import { broadText, exactText } from "../domain/search-terms.js";
 import type { Tx } from "./sql.js";
-import type { IndexedMessage } from "./turn-commit.js";
+import type { IndexedMessage } from "./indexed-message.js";
 
 /** Messages of one row of the stretch index. */
 const stretchLength = 30;
@@ -117,11 +117,11 @@ function feedStretch(tx: Tx, { origin, sessionId, title, said }: Stretch): void 
   tx.run("insert or replace into fts_stretch (rowid, body, scope) values (?, ?, ?)", [id, text, stretchToken(origin)]);
 }
 
-/** The day as people write it, in English and Chinese (UTC: the day before or after is near enough for ranking). */
+/** The day as people write it; its numbers also find it in other languages. UTC: the day before or after is near enough for ranking. */
 function dateWords(at: number): string {
   const day = new Date(at);
-  const english = day.toLocaleDateString("en-GB", { timeZone: "UTC", weekday: "long", day: "numeric", month: "long", year: "numeric" });
-  return `${english} ${day.getUTCFullYear()}年 ${day.getUTCMonth() + 1}月 ${day.getUTCDate()}日`;
+  const written = day.toLocaleDateString("en-GB", { timeZone: "UTC", weekday: "long", day: "numeric", month: "long", year: "numeric" });
+  return `${written} ${day.getUTCMonth() + 1}`;
 }
 
 /** Takes everything out of both indexes, to be fed again. */

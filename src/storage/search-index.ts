@@ -13,8 +13,8 @@ import { createSearchReader, type SearchReader } from "./search-reader.js";
 import * as rows from "./search-rows.js";
 
 /** Messages and stretches looked at closely. */
-const messageCandidates = 800;
-const stretchCandidates = 300;
+const messageCandidates = 400;
+const stretchCandidates = 200;
 const shownMessages = 5;
 const nothing: Matches = { masks: new Map(), weights: [] };
 
@@ -96,8 +96,10 @@ interface Ranking {
 }
 
 async function rank({ reader, scope, limit }: Asked, { terms, messages, stretches }: Ranking): Promise<SearchHit[]> {
+  // An exact search is about the message itself.
+  const withNeighbours = stretches !== nothing;
   const [messageRows, stretchRows] = (await reader.read([
-    rows.messageRows(scope, best(messages, Math.max(messageCandidates, limit))),
+    rows.messageRows(scope, best(messages, Math.max(messageCandidates, limit)), withNeighbours),
     rows.stretchRows(scope, best(stretches, stretchCandidates)),
   ])) as [rows.MessageRow[], rows.StretchRow[]];
   const roots = await rootsOf(reader, [...messageRows, ...stretchRows]);
@@ -119,7 +121,7 @@ async function rank({ reader, scope, limit }: Asked, { terms, messages, stretche
       words: row.words,
     })),
     stretchMatches: stretches,
-    withNeighbours: stretches !== nothing,
+    withNeighbours,
   });
   // With a role filter only what was said in that role counts as found.
   const found = scope.roles === undefined ? ranked : ranked.filter(({ messageIds }) => messageIds.length > 0);

@@ -26,6 +26,11 @@ const { parentPort, workerData } = require("node:worker_threads");
 const Driver = require(workerData.driver);
 const prepared = new Map();
 let db;
+function open() {
+  const opened = new Driver(workerData.file, { readonly: true, fileMustExist: true, timeout: 5000 });
+  opened.pragma("mmap_size = 1073741824");
+  return opened;
+}
 function run({ sql, params, isColumn }) {
   let statement = prepared.get(sql);
   if (statement === undefined) prepared.set(sql, (statement = db.prepare(sql)));
@@ -35,7 +40,7 @@ function run({ sql, params, isColumn }) {
 parentPort.on("message", ({ id, statements }) => {
   let answer;
   try {
-    db ??= new Driver(workerData.file, { readonly: true, fileMustExist: true, timeout: 5000 });
+    db ??= open();
     db.exec("begin");
     try {
       answer = { id, results: statements.map(run) };

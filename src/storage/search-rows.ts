@@ -1,7 +1,7 @@
 /**
  * The SQL that turns matching ids into sessions and messages. Every statement here names the scope again: an id alone opens nothing.
  */
-import type { FoundMessage, FoundSession, SearchRole, SearchScope } from "../ports/search.js";
+import type { FoundMessage, FoundSession, SearchScope } from "../ports/search.js";
 import type { ReadStatement } from "./search-reader.js";
 import type { SqlValue } from "./sql.js";
 
@@ -36,7 +36,6 @@ const chains = `
 export interface MessageRow {
   readonly id: number;
   readonly session_id: string;
-  readonly role: SearchRole;
   readonly parent_id: string | null;
   /** As the index keeps it: tokens of each column, as variable-length integers. */
   readonly sz: Uint8Array;
@@ -44,12 +43,12 @@ export interface MessageRow {
   readonly behind: number | null;
 }
 
-/** Messages by id, as far as the scope holds them, with their neighbours. */
-export function messageRows(scope: SearchScope, ids: readonly number[]): ReadStatement {
+/** Messages by id, as far as the scope holds them, on demand with their neighbours. */
+export function messageRows(scope: SearchScope, ids: readonly number[], withNeighbours: boolean): ReadStatement {
+  const neighbours = `(select max(n.id) from messages n where n.session_id = m.session_id and n.id < m.id) as before,
+        (select min(n.id) from messages n where n.session_id = m.session_id and n.id > m.id) as behind`;
   return {
-    sql: `select m.id, m.session_id, m.role, s.parent_id, d.sz,
-        (select max(n.id) from messages n where n.session_id = m.session_id and n.id < m.id) as before,
-        (select min(n.id) from messages n where n.session_id = m.session_id and n.id > m.id) as behind
+    sql: `select m.id, m.session_id, s.parent_id, d.sz, ${withNeighbours ? neighbours : "null as before, null as behind"}
       from json_each(@b) j join messages m on m.id = j.value join sessions s on s.id = m.session_id
         join fts_message_docsize d on d.id = m.id
       where ${inScope} and (@c is null or m.role in (select value from json_each(@c)))`,

@@ -11,7 +11,7 @@ import { createOutbox } from "./outbox.js";
 import { createOverlay } from "./overlay.js";
 import { feedMessages } from "./search-feed.js";
 import { createSessions } from "./sessions.js";
-import type { OnEntries } from "./turn-commit.js";
+import type { OnEntries } from "./indexed-message.js";
 import { createTurns } from "./turn-journal.js";
 
 export interface StoresDeps {

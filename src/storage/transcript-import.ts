@@ -12,7 +12,7 @@ import { toJson } from "./json-column.js";
 import { tidySearch } from "./search-care.js";
 import { feedMessages, feedStretches } from "./search-feed.js";
 import type { Tx } from "./sql.js";
-import type { IndexedMessage } from "./turn-commit.js";
+import type { IndexedMessage } from "./indexed-message.js";
 
 export interface ImportedMessage {
   readonly session: string;

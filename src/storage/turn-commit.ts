@@ -9,27 +9,12 @@ import type { Entry } from "../domain/transcript.js";
 import type { Ids } from "../ports/runtime.js";
 import type { Counters, TurnCommit } from "../ports/stores.js";
 import { settleRow } from "./inbox.js";
+import type { IndexedMessage, OnEntries } from "./indexed-message.js";
 import { insertIntents } from "./intents.js";
 import { fromJson, toJson } from "./json-column.js";
 import { insertOutbox, noteUnknownRows } from "./outbox-rows.js";
 import type { Tx } from "./sql.js";
 import { heldTurn, type StoredTurn } from "./turn-rows.js";
-
-/** A message as it has just been stored, for whoever indexes it in the same transaction. */
-export interface IndexedMessage {
-  readonly id: number;
-  readonly sessionId: string;
-  readonly spaceId: string;
-  readonly origin: string;
-  /** True: not to be found by any search. */
-  readonly isPrivate: boolean;
-  readonly role: Entry["role"];
-  readonly text: string;
-  readonly at: number;
-}
-
-/** Runs inside the message's own transaction, after the messages were stored. Must not await. */
-export type OnEntries = (tx: Tx, messages: readonly IndexedMessage[]) => void;
 
 interface SessionFacts {
   readonly space_id: string;

@@ -8,8 +8,10 @@ import type { Ids } from "../ports/runtime.js";
 import type { NewTurn, Turns, TurnRow } from "../ports/stores.js";
 import type { Database } from "./database.js";
 import { fromJson, idList, toJson } from "./json-column.js";
+import { ownerOfAccount } from "./people-moves.js";
 import type { Tx } from "./sql.js";
-import { commitTurn, type OnEntries } from "./turn-commit.js";
+import type { OnEntries } from "./indexed-message.js";
+import { commitTurn } from "./turn-commit.js";
 import { heldTurn, turnFromRow, type StoredTurn } from "./turn-rows.js";
 
 /** A turn that has begun is worth waiting for: giving up a write here would give up an answer that was paid for. */
@@ -120,11 +122,14 @@ function turnRows(tx: Tx, rest: string, params: readonly string[]): TurnRow[] {
 function beginTurn(tx: Tx, turn: NewTurn, now: number): TurnRow {
   const running = tx.get<{ id: string }>("select id from turns where session_id = ? and state = 'running'", [turn.sessionId]);
   if (running !== undefined) throw new GatewayError("turn.outdated", `Session ${turn.sessionId} has the running turn ${running.id}.`);
+  // Who the account belongs to may have changed since the message came in.
+  const { platform, accountId } = turn.speaker;
+  const speaker = { ...turn.speaker, personId: ownerOfAccount(tx, platform, accountId) ?? turn.speaker.personId };
   tx.run("insert into turns (id, session_id, person_id, speaker, route, user_entry, said, started_at) values (?, ?, ?, ?, ?, ?, ?, ?)", [
     turn.id,
     turn.sessionId,
-    turn.speaker.personId,
-    toJson(turn.speaker),
+    speaker.personId,
+    toJson(speaker),
     toJson(turn.route),
     toJson(turn.user),
     turn.said,
