@@ -43,7 +43,7 @@ async function scopeHere({ index, sessions }: SearchCommandDeps, { place, speake
 function sessionLines({ timeZone }: SearchCommandDeps, { session, messages }: SearchHit, query: string): string[] {
   const day = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" }).format(session.lastActiveAt);
   const excerpts = messages.slice(0, excerptsShown).map(({ text: said }) => `  > ${plain(excerptOf(said, query, excerptLength))}`);
-  return [`- **${day}** ${quoteName(session.title ?? session.preview)}`, ...excerpts];
+  return [`- **${day}** ${plain(quoteName(session.title ?? session.preview))}`, ...excerpts];
 }
 
 /** What was said is shown as it was typed, not as markup of ours. */
