@@ -1,12 +1,12 @@
 /**
- * The one importer of @honcho-ai/sdk. Its client remembers a failed first request for ever, so every failure throws the client
- * away; its calls cannot be aborted, so the guard's deadline is what ends a wait.
+ * The one importer of @honcho-ai/sdk. Its client keeps its first request for ever, also when that fails or hangs, so a client is
+ * kept only once a call on it went well; its calls cannot be aborted, so the guard's deadline is what ends a wait.
  */
 import type { Honcho, Peer, Session } from "@honcho-ai/sdk";
 import { ConfigError } from "../domain/errors.js";
 import { providerError } from "./failure.js";
 
-export type { Peer } from "@honcho-ai/sdk";
+export type { Honcho, Peer } from "@honcho-ai/sdk";
 export type SessionPeers = Parameters<Session["addPeers"]>[0];
 
 export interface HonchoSettings {
@@ -28,9 +28,11 @@ export class HonchoClient {
 
   /** Runs calls on the client; any failure comes out as GatewayError. */
   async use<T>(work: (client: Honcho) => Promise<T>): Promise<T> {
-    const client = (this.#client ??= await this.#make());
+    const client = this.#client ?? (await this.#make());
     try {
-      return await work(client);
+      const result = await work(client);
+      this.#client = client;
+      return result;
     } catch (error) {
       if (this.#client === client) this.#client = undefined;
       throw providerError("honcho", error);

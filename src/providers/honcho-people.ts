@@ -1,7 +1,7 @@
 /** A person's data at Honcho: listing all of it, and deleting it. Peers themselves cannot be deleted there; an empty one is left. */
 import type { PersonAtProvider } from "../ports/memory-provider.js";
 import { isMissing } from "./failure.js";
-import type { HonchoClient, Peer } from "./honcho-client.js";
+import type { Honcho, HonchoClient, Peer } from "./honcho-client.js";
 import { personTag, sessionTag, spaceTag } from "./place.js";
 
 /** Everyone this person is or was, in every space they spoke in; then the notes of their own spaces. */
@@ -34,7 +34,7 @@ async function exportPeer(peer: Peer): Promise<unknown> {
 
 export async function forgetPerson(client: HonchoClient, person: PersonAtProvider): Promise<void> {
   for (const session of person.sessions) {
-    await client.use(async (honcho) => (await honcho.session(sessionTag(session))).delete().catch(unlessMissing));
+    await client.use((honcho) => deleteSession(honcho, sessionTag(session)));
   }
   for (const id of peersOf(person)) {
     await client.peer(id, async (peer) => {
@@ -47,6 +47,15 @@ export async function forgetPerson(client: HonchoClient, person: PersonAtProvide
   }
 }
 
-function unlessMissing(error: unknown): void {
+/** A session that was deleted before may not even be opened. */
+export async function deleteSession(honcho: Honcho, id: string): Promise<void> {
+  try {
+    await (await honcho.session(id)).delete();
+  } catch (error) {
+    unlessMissing(error);
+  }
+}
+
+export function unlessMissing(error: unknown): void {
   if (!isMissing(error)) throw error;
 }

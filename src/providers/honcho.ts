@@ -15,9 +15,9 @@ import type {
   SyncContext,
   SyncedTurn,
 } from "../ports/memory-provider.js";
-import { isMissing, text, texts } from "./failure.js";
+import { text, texts } from "./failure.js";
 import { HonchoClient, type HonchoSettings, type Peer, type SessionPeers } from "./honcho-client.js";
-import { exportPerson, forgetPerson } from "./honcho-people.js";
+import { deleteSession, exportPerson, forgetPerson, unlessMissing } from "./honcho-people.js";
 import { coldQuestion, gapQuestion, settleQuestion, warmQuestion } from "./honcho-questions.js";
 import { honchoTools } from "./honcho-tools.js";
 import { personTag, readable, sessionTag, spaceTag } from "./place.js";
@@ -94,8 +94,7 @@ export class HonchoProvider implements MemoryProvider {
 
   async forgetSession(place: ProviderPlace, { facts }: SessionAtProvider): Promise<void> {
     await this.#client.use(async (client) => {
-      const session = await client.session(sessionTag(place));
-      await session.delete().catch(unlessMissing);
+      await deleteSession(client, sessionTag(place));
       const agent = await client.peer(agentPeer);
       for (const id of facts) await agent.conclusions.delete(id).catch(unlessMissing);
     });
@@ -146,10 +145,8 @@ export class HonchoProvider implements MemoryProvider {
   }
 
   #peersOf(place: ProviderPlace): SessionPeers {
-    return [
-      [personTag(place), {}],
-      [agentPeer, { observeMe: false, observeOthers: true }],
-    ];
+    // The plain id comes last: the SDK reads a list of two that ends in a pair as one pair.
+    return [[agentPeer, { observeMe: false, observeOthers: true }], personTag(place)];
   }
 
   async #context(query: string, place: ProviderPlace): Promise<string> {
@@ -201,8 +198,4 @@ export class HonchoProvider implements MemoryProvider {
 /** USER.md is about the person in their own space; MEMORY.md has a peer of its own per space. */
 function mirrorPeer(target: MirroredEntry["target"], place: ProviderPlace): string {
   return target === "user" ? personTag(place) : spaceTag(place.spaceId);
-}
-
-function unlessMissing(error: unknown): void {
-  if (!isMissing(error)) throw error;
 }
