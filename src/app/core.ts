@@ -8,7 +8,6 @@ import { Agent } from "../agent/agent.js";
 import type { RenderedPart } from "../domain/message.js";
 import { Gate } from "../gateway/gate.js";
 import { createTitleHandler } from "../learning/title.js";
-import { OpenAiModel } from "../model/openai-model.js";
 import { createStretchHandler } from "../recall/stretch-job.js";
 import type { JobHandlers, JobLedger } from "../ports/job-queue.js";
 import type { Clock, Ids, Logger } from "../ports/runtime.js";
@@ -19,6 +18,7 @@ import { createLearningStore } from "../storage/learning.js";
 import { createStores, type Stores } from "../storage/stores.js";
 import { buildFeatures, type Features } from "./features.js";
 import { buildLearning, type Learning } from "./learning.js";
+import { buildModels, type Models } from "./models.js";
 import { buildProvider, type ExternalMemory } from "./provider.js";
 
 export interface CoreDeps {
@@ -37,7 +37,7 @@ export interface CoreDeps {
 
 export interface Core {
   readonly stores: Stores;
-  readonly model: OpenAiModel;
+  readonly models: Models;
   readonly agent: Agent;
   readonly features: Features;
   readonly gate: Gate;
@@ -56,8 +56,7 @@ export function buildCore(deps: CoreDeps): Core {
   const stores = createStores({ db, clock, ids });
   const ledger = createJobLedger({ db });
   const modelDeps = { clock, ids, logger, redact };
-  const model = new OpenAiModel(modelSettings(config), modelDeps);
-  const aux = auxiliary(config, modelDeps);
+  const models = buildModels(config, modelDeps);
   const external: ExternalMemory = buildProvider({
     ...deps,
     stores,
@@ -65,8 +64,8 @@ export function buildCore(deps: CoreDeps): Core {
     entries: (owner) => features.memory.entries(owner),
     wake: () => deps.wake?.(),
   });
-  const features: Features = buildFeatures({ config, db, stores, aux, clock, logger, external });
-  const agent = new Agent({ model, tools: features.tools, redact });
+  const features: Features = buildFeatures({ config, db, stores, aux: models.aux, clock, logger, external });
+  const agent = new Agent({ model: models.main, tools: features.tools, redact });
   const gate = new Gate({
     rules: {
       mode: config.access.mode,
@@ -92,32 +91,7 @@ export function buildCore(deps: CoreDeps): Core {
     review: learning.review,
     stretch: createStretchHandler({ index: features.search }),
     ...external.handlers,
-    title: createTitleHandler({ sessions: stores.sessions, aux: aux ?? model, model: config.model.aux.id ?? config.model.id ?? "" }),
+    title: createTitleHandler({ sessions: stores.sessions, aux: models.side.model, model: models.side.id }),
   };
-  return { stores, model, agent, features, gate, ledger, learning, external, handlers, redact };
-}
-
-function modelSettings(config: GatewayConfig): ConstructorParameters<typeof OpenAiModel>[0] {
-  const { model, agent, turns } = config;
-  return {
-    baseUrl: model.baseUrl,
-    ...(model.apiKey === undefined ? {} : { apiKey: model.apiKey }),
-    model: model.id ?? "",
-    ...(model.contextTokens === undefined ? {} : { contextTokens: model.contextTokens }),
-    ...(model.maxOutputTokens === undefined ? {} : { maxOutputTokens: model.maxOutputTokens }),
-    idleTimeoutMs: agent.idleTimeoutMs,
-    requestTimeoutMs: turns.timeoutMs,
-    parallel: model.parallel,
-    headers: model.headers,
-  };
-}
-
-/** The auxiliary model, where one is named; its key is the main one's only on the same server. */
-function auxiliary(config: GatewayConfig, deps: ConstructorParameters<typeof OpenAiModel>[1]): OpenAiModel | undefined {
-  const { aux } = config.model;
-  if (aux.id === undefined) return undefined;
-  const { apiKey: mainKey, ...main } = modelSettings(config);
-  const baseUrl = aux.baseUrl ?? main.baseUrl;
-  const apiKey = aux.apiKey ?? (baseUrl === main.baseUrl ? mainKey : undefined);
-  return new OpenAiModel({ ...main, baseUrl, model: aux.id, ...(apiKey === undefined ? {} : { apiKey }) }, deps);
+  return { stores, models, agent, features, gate, ledger, learning, external, handlers, redact };
 }

@@ -11,9 +11,9 @@ import { commandText, languageOf, text, type Language } from "../words/catalogue
 import type { Channel } from "./channels.js";
 import { compose, type Composed } from "./compose.js";
 import { insist } from "./insist.js";
+import { noticeRows, savedRows, StandIns } from "./notices.js";
 import { Preview } from "./preview.js";
 import type { AbortReason, RunningTurn } from "./running-turn.js";
-import { withoutReply } from "./routes.js";
 import { startSignOfLife } from "./sign-of-life.js";
 import { concat } from "./acts.js";
 import { askAgent } from "./turn-ask.js";
@@ -35,6 +35,7 @@ const maxAttempts = 3;
 
 export class TurnRunner {
   readonly #deps: TurnRunnerDeps;
+  readonly #standIns = new StandIns();
 
   constructor(deps: TurnRunnerDeps) {
     this.#deps = deps;
@@ -180,7 +181,12 @@ export class TurnRunner {
       newCommand: commandText(channel.adapter.capabilities.commandForm, "new"),
     });
     const reply = await this.#withMissed(turn, channel, ending.reply, language);
-    const outbox = [...replyRows(end, reply.text, takesOver), ...noticeRows(channel, turn, language, end.saved)];
+    const standIn = this.#standIns.word(end.session.id, end.session.frozen?.model ?? "", result?.model, language);
+    const outbox = [
+      ...replyRows(end, reply.text, takesOver),
+      ...savedRows(channel, turn.route, language, end.saved),
+      ...(standIn === undefined ? [] : noticeRows(channel, turn.route, standIn)),
+    ];
     const commit = { ...commitOf(end, ending), outbox, decide: this.#deps.decide(end.session, turn, ending), notesUnknown: reply.notes };
     await this.#insist(end.running, () => turns.commit(commit, clock.now()));
     this.#deps.committed();
@@ -234,15 +240,6 @@ function isOutdated(error: unknown): boolean {
   return error instanceof GatewayError && error.code === "turn.outdated";
 }
 
-/** One line per thing that was saved beside the turn, after the reply. */
-function noticeRows(channel: Channel, turn: TurnRow, language: Language, saved: readonly string[]): NewOutbox[] {
-  if (saved.length === 0) return [];
-  const what = saved.join(" · ").slice(0, 120);
-  return channel.adapter
-    .render(text(language, "notice.saved", { what }))
-    .map((part) => ({ kind: "notice", route: withoutReply(turn.route), part, silent: true }));
-}
-
 /** The reply as outbox rows: the first part takes the preview over, only it is a reply to the message. */
 function replyRows({ channel, turn, session }: TurnEnd, reply: string, takesOver: NewOutbox["takesOver"]): NewOutbox[] {
   const parts = channel.adapter.render(reply);
@@ -270,7 +267,7 @@ function commitOf(end: TurnEnd, ending: Ending): Omit<TurnCommit, "outbox" | "de
     entries: [turn.user, ...ending.entries],
     inbox: end.running.act.inboxIds.map((id, index) => ({ id, disposition: answered && index === 0 ? "answered" : rest, ...reason })),
     usage: result?.usage ?? noUsage,
-    model: session.frozen?.model ?? "",
+    model: result?.model ?? session.frozen?.model ?? "",
     iterations: result?.iterations ?? 0,
     counts: { memoryTurns: answered ? 1 : 0, skillIterations: result?.toolIterations ?? 0 },
   };

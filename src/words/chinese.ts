@@ -134,6 +134,7 @@ export const chinese: Readonly<Record<keyof typeof english, string>> = {
   "file.too-large": "文件 {name} 太大（{size}）；我最多能接收 {limit}。",
   "file.unread": "我还不能读取文件 {name}。请把内容粘贴到消息里。",
   "notice.saved": "💾 {what}",
+  "notice.stand-in": "ℹ️ 由 {model} 回答：{own} 暂时无法使用。",
   "notice.saved-group": "💾 记忆已更新",
   "provider.degraded": "外部记忆服务（{name}）没有响应。我会在没有它的情况下继续；要存进去的内容已保留，稍后再发送。",
   "provider.recovered": "外部记忆服务（{name}）已恢复。保留的内容正在发送。",

@@ -147,6 +147,7 @@ export const english = {
   "file.too-large": "The file {name} is too large ({size}); I can take up to {limit}.",
   "file.unread": "I cannot read the file {name} yet. Paste its text into a message.",
   "notice.saved": "💾 {what}",
+  "notice.stand-in": "ℹ️ Answered by {model}: {own} cannot be reached just now.",
   "notice.saved-group": "💾 Memory updated",
   "provider.degraded":
     "The external memory ({name}) does not answer. I go on without its recall; what should be stored there is kept and sent later.",

@@ -1,7 +1,8 @@
 /** A second model stands in for the first, through the whole gateway: by error class only, with a word to the person. */
+import { writeFileSync } from "node:fs";
 import { onTestFinished, describe, expect, it } from "vitest";
 import SqliteDriver from "better-sqlite3";
-import { operatorId, quiet, startGateway, textsIn, world, type World } from "../support/gateway.js";
+import { countRows, operatorId, quiet, startGateway, textsIn, until, world, type World } from "../support/gateway.js";
 import { startScriptedModel, type ScriptedModel } from "../support/scripted-model.js";
 
 const status = (code: number) => ({ fault: { kind: "status", status: code } }) as const;
@@ -12,12 +13,16 @@ async function started(): Promise<World & { readonly second: ScriptedModel }> {
   onTestFinished(() => second.stop());
   where.telegram.person(operatorId);
   const chain = [{ id: "stand-in", baseUrl: second.url, apiKey: "sk-key-of-the-second-model" }];
-  await startGateway(where, { MNEME__model__fallbacks: JSON.stringify(chain) });
+  writeFileSync(where.home.path("mneme.yaml"), JSON.stringify({ model: { fallbacks: chain } }));
+  await startGateway(where);
   return { ...where, second };
 }
 
 async function say(where: World, text: string): Promise<void> {
+  const ended = "select count(*) n from turns where state <> 'running'";
+  const before = countRows(where, ended);
   where.telegram.say(operatorId, text);
+  await until("the turn's end", () => countRows(where, ended) > before, 20_000);
   await quiet(where, 20_000);
 }
 
