@@ -15,6 +15,7 @@ import type { ChatChanges } from "./chat-changes.js";
 import { commandContext, type CommandRunner } from "./commands.js";
 import type { Gate } from "./gate.js";
 import { insist, isRefusedForNow } from "./insist.js";
+import { languageFor } from "./language.js";
 import type { Lanes } from "./lanes.js";
 import { placeOf } from "./place.js";
 import type { Replies } from "./replies.js";
@@ -144,7 +145,7 @@ export class Pipeline {
     const place = placeOf(event, account.personId, chat, this.#deps.groupScope);
     if (!(await this.#addressed(event, place)))
       return this.#settle(row, "not-addressed", { dropText: !this.#deps.keepsOverheard || !gate.chatAdmitted(event, chat) });
-    const language = languageOf(this.#deps.language, [event.text]);
+    const language = await languageFor(this.#deps.inbox, this.#deps.language, event);
     const verdict = gate.decide(event, account, chat);
     if (!verdict.admit) {
       const outbox = await this.#deps.changes.offer(event, verdict.offer, language);

@@ -66,6 +66,11 @@ export class Preview {
     this.#schedule();
   }
 
+  /** Forgets text that was not shown yet: the answer begins anew. */
+  reset(): void {
+    this.#text = "";
+  }
+
   /** Ends previews and waits for what is in flight. Returns the message to take over, if one is there. */
   async settle(): Promise<SentRef | undefined> {
     this.#closed = true;
@@ -86,7 +91,7 @@ export class Preview {
       this.#cancelTimer = undefined;
       this.#inFlight = this.#step().finally(() => {
         this.#inFlight = undefined;
-        if (!this.#closed && this.#text !== this.#lastSent) this.#schedule();
+        if (!this.#closed && this.#text.trim() !== "" && this.#text !== this.#lastSent) this.#schedule();
       });
     });
   }
@@ -94,9 +99,10 @@ export class Preview {
   async #step(): Promise<void> {
     const { adapter, pacing } = this.#deps.channel;
     const text = this.#text;
+    if (text.trim() === "") return;
     this.#notBefore = this.#deps.clock.now() + this.#interval;
     const part = firstPart(adapter.render(text + cursor));
-    if (this.#closed || part === undefined || text.trim() === "" || text === this.#lastSent) return;
+    if (this.#closed || part === undefined || text === this.#lastSent) return;
     const wait = pacing.take(this.#deps.route.chatId, this.#deps.chatKind, "preview");
     if (wait > 0) {
       this.#notBefore = this.#deps.clock.now() + wait;

@@ -2,7 +2,7 @@
  * One run of the agent for a turn: its request, its hooks into journal and preview, and an end within a moment of an
  * abort even if something inside hangs.
  */
-import type { AgentHooks, AgentResult } from "../agent/agent.js";
+import type { AgentHooks, AgentResult, ToolContext } from "../agent/agent.js";
 import { sealTranscript, unknownOutcome } from "../domain/transcript.js";
 import type { Clock } from "../ports/runtime.js";
 import type { Frozen, Session, StoredEntry, TurnRow } from "../ports/stores.js";
@@ -21,6 +21,12 @@ export interface Asking {
   readonly preview: Preview;
 }
 
+/** What counts as the speaker's own words; grows by what is steered in. Those of this turn begin at `from`. */
+interface Words {
+  readonly said: ToolContext["said"][number][];
+  readonly from: number;
+}
+
 /** How long an aborted agent may take to come back before the turn ends without it. */
 const abortGraceMs = 700;
 
@@ -30,6 +36,8 @@ export async function askAgent(deps: TurnRunnerDeps, asking: Asking): Promise<Ag
   const { signal } = running;
   const done = sealTranscript(await deps.turns.journal(turn.id));
   const tail = await deps.tail(session, turn);
+  const context = toolContext(session, turn, history);
+  const words: Words = { said: [...context.said], from: context.said.length - 1 };
   const run = deps.agent.run(
     {
       model: session.frozen.model,
@@ -39,16 +47,16 @@ export async function askAgent(deps: TurnRunnerDeps, asking: Asking): Promise<Ag
       user: turn.user,
       ...(tail === undefined ? {} : { tail }),
       done,
-      context: toolContext(session, turn, history),
+      context: { ...context, said: words.said },
       limits: deps.limits,
-      hooks: hooksOf(deps, asking),
+      hooks: hooksOf(deps, asking, words),
     },
     signal,
   );
   return Promise.race([run, afterAbort(signal, deps.clock)]);
 }
 
-function hooksOf(deps: TurnRunnerDeps, { running, turn, session, preview }: Asking): AgentHooks {
+function hooksOf(deps: TurnRunnerDeps, { running, turn, session, preview }: Asking, words: Words): AgentHooks {
   const { turns } = deps;
   let shown = "";
   return {
@@ -72,21 +80,19 @@ function hooksOf(deps: TurnRunnerDeps, { running, turn, session, preview }: Aski
     },
     finishCall: (call, result) => turns.finishCall(turn.id, turn.claim, call.id, result),
     permit: (tool) => deps.permit(tool, turn, session),
-    steer: () => steer(deps, running, turn),
+    steer: () => steer(deps, running, turn, words),
   };
 }
 
 /** What the person said while the turn ran, for the model; journaled, so that a re-run knows it too. */
-async function steer(deps: TurnRunnerDeps, running: RunningTurn, turn: TurnRow): Promise<string | undefined> {
+async function steer(deps: TurnRunnerDeps, running: RunningTurn, turn: TurnRow, words: Words): Promise<string | undefined> {
   const acts = running.takeSteered();
   if (acts.length === 0) return undefined;
   const messages = acts.flatMap((act) => act.messages);
   const more = compose({ messages, previousAt: undefined, now: deps.clock.now(), timeZone: await deps.timeZone(running.act) });
-  await deps.turns.join(turn.id, turn.claim, {
-    inboxIds: acts.flatMap((act) => act.inboxIds),
-    user: turn.user,
-    said: [turn.said, more.said].join("\n"),
-  });
+  words.said.push({ sessionId: turn.sessionId, text: more.said });
+  const said = words.said.slice(words.from).map((one) => one.text);
+  await deps.turns.join(turn.id, turn.claim, { inboxIds: acts.flatMap((act) => act.inboxIds), user: turn.user, said: said.join("\n") });
   await deps.turns.assistant(turn.id, turn.claim, { role: "user", content: more.content });
   running.act = concat([running.act, ...acts]);
   return more.content;

@@ -97,6 +97,7 @@ export class TurnRunner {
           const user: UserEntry = { role: "user", content: more.content };
           await this.#deps.turns.join(turn.id, turn.claim, { inboxIds: joined.flatMap((act) => act.inboxIds), user, said: more.said });
           turn = { ...turn, user, said: more.said, inboxIds: [...running.act.inboxIds] };
+          preview.reset();
           continue;
         }
         running.close();
