@@ -11,6 +11,8 @@ import { compose } from "./compose.js";
 import type { Preview } from "./preview.js";
 import type { RunningTurn } from "./running-turn.js";
 import type { TurnRunnerDeps } from "./turn-deps.js";
+import { FenceScrubber } from "../safety/fence.js";
+import { scrubEntry, scrubResult } from "./scrub.js";
 import { toolContext } from "./turn-ending.js";
 
 export interface Asking {
@@ -36,7 +38,7 @@ export async function askAgent(deps: TurnRunnerDeps, asking: Asking): Promise<Ag
   const { signal } = running;
   const done = sealTranscript(await deps.turns.journal(turn.id));
   const tail = await deps.tail(session, turn);
-  const context = toolContext(session, turn, history);
+  const context = withRecall(toolContext(session, turn, history), tail);
   const words: Words = { said: [...context.said], from: context.said.length - 1 };
   const run = deps.agent.run(
     {
@@ -53,24 +55,32 @@ export async function askAgent(deps: TurnRunnerDeps, asking: Asking): Promise<Ag
     },
     signal,
   );
-  return Promise.race([run, afterAbort(signal, deps.clock)]);
+  const result = await Promise.race([run, afterAbort(signal, deps.clock)]);
+  return result === undefined ? undefined : scrubResult(result);
+}
+
+/** What was recalled is no source for anything that this turn saves. */
+function withRecall(context: ReturnType<typeof toolContext>, tail: string | undefined): ReturnType<typeof toolContext> {
+  return tail === undefined ? context : { ...context, untrusted: [...context.untrusted, tail] };
 }
 
 function hooksOf(deps: TurnRunnerDeps, { running, turn, session, preview }: Asking, words: Words): AgentHooks {
   const { turns } = deps;
   let shown = "";
+  let scrubber = new FenceScrubber();
   return {
     onText: (piece) => {
-      shown += piece;
+      shown += scrubber.push(piece);
       preview.show(shown);
       if (preview.shown) running.lock();
     },
     onTextReset: () => {
       shown = "";
+      scrubber = new FenceScrubber();
     },
     beforeTools: async (entry) => {
       running.lock();
-      await turns.assistant(turn.id, turn.claim, entry);
+      await turns.assistant(turn.id, turn.claim, scrubEntry(entry));
       if (deps.progress === "line") preview.show(`⏳ ${(entry.toolCalls ?? []).map((call) => call.name).join(", ")}`);
     },
     startCall: async (call, effect) => {
