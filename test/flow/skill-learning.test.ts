@@ -31,6 +31,12 @@ function withWorkshop(where: World): Record<string, string> {
   return { MNEME_CONFIG: file, MNEME__learning__idleSeconds: "0", MNEME__turns__joinMs: "0" };
 }
 
+/** Starts the gateway and waits for the MCP server: a session's tools are frozen when it begins. */
+async function startWithWorkshop(where: World, more: Readonly<Record<string, string>> = {}): Promise<void> {
+  const { gateway } = await startGateway(where, { ...withWorkshop(where), ...more });
+  await until("the workshop", () => gateway.parts.features.mcp.states().every((server) => server.state === "up"), 30_000);
+}
+
 async function sayAndWait(where: World, text: string, answer: string): Promise<void> {
   where.telegram.say(operatorId, text);
   await until(`the answer ${answer}`, () => where.telegram.sent.some((stored) => stored.message.text === answer), 20_000);
@@ -57,7 +63,7 @@ describe("skills that grow out of work", () => {
       }
       return "hm";
     });
-    await startGateway(where, withWorkshop(where));
+    await startWithWorkshop(where);
 
     await sayAndWait(where, "please clean the export", "cleaned");
     await until("the notice", () => where.telegram.sent.some((stored) => stored.message.text === "💾 Skill 'bank-csv' created"), 20_000);
@@ -74,7 +80,7 @@ describe("skills that grow out of work", () => {
     await until("the log", () => where.telegram.sent.some((stored) => /bank-csv/u.test(stored.message.text ?? "") && /Changes to skills/u.test(stored.message.text ?? "")));
   }, 60_000);
 
-  it("runs an MCP tool with an effect once, even when the process dies after it, and never for somebody who is no operator", async () => {
+  it("refuses an MCP tool to somebody who is no operator", async () => {
     const where = await world();
     const guest = 2002;
     where.telegram.person(operatorId);
@@ -82,11 +88,13 @@ describe("skills that grow out of work", () => {
     where.model.answerWith((request) =>
       request.messages.at(-1)?.role === "tool" ? `result: ${messageText(request.messages.at(-1)).slice(0, 60)}` : { calls: [{ name: "shop_note", arguments: { line: "written" } }] },
     );
-    await startGateway(where, { ...withWorkshop(where), MNEME__access__users: `telegram:${guest}` });
+    await startWithWorkshop(where, { MNEME__access__users: `telegram:${guest}` });
 
     where.telegram.say(guest, "write it down");
-    await until("the guest's answer", () => where.telegram.sent.some((stored) => stored.message.text?.includes("operators of this bot only")), 20_000);
+    const [sent] = await where.telegram.waitSent(1, 20_000);
 
+    expect(sent?.message.text).toMatch(/error/u);
+    expect(sent?.message.text).toMatch(/operator/u);
     expect(where.model.requests.some((request) => request.body.messages.some((message) => messageText(message).includes("kept: written")))).toBe(false);
   }, 60_000);
 });
