@@ -44,7 +44,7 @@ export interface GatewayParts {
 }
 
 /** How long running jobs may take to end before they are handed back. */
-const jobGraceMs = 3_000;
+const jobGraceMs = 10_000;
 const pruneEveryMs = 3_600_000;
 const checkpointEveryMs = 60_000;
 const flushEveryMs = 60_000;
@@ -105,16 +105,19 @@ export class Gateway {
     // No new turn begins; what comes in until the adapters are down is stored and waits for the next start.
     lanes.hold();
     const intake = supervisor.stop();
+    const watched = this.parts.monitor.stop();
+    // Beside the turns, so that both fit into the time a service manager gives; what turns commit meanwhile waits for the next start.
+    const jobs = this.parts.jobs.stop(jobGraceMs);
     joiner.flushAll();
     pipeline.stop();
     await pipeline.idle();
     await lanes.drain(graceMs);
     await intake;
-    await this.parts.jobs.stop(jobGraceMs);
+    await jobs;
     await this.parts.features.stop();
     await delivery.stop(2_000);
     await http.close();
-    await this.parts.monitor.stop();
+    await watched;
     await db.close();
     lock.release();
   }
