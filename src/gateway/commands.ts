@@ -67,6 +67,10 @@ export class CommandRunner {
     return [...this.#byName.keys()];
   }
 
+  knows(name: string): boolean {
+    return this.#byName.has(name.toLowerCase());
+  }
+
   isUrgent(name: string): boolean {
     return this.#byName.get(name.toLowerCase())?.urgent === true;
   }

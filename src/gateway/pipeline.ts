@@ -251,6 +251,8 @@ export class Pipeline {
   /** By the platform's rules, or because the bot takes part in this thread. */
   async #addressed(event: InboundMessage, place: Place): Promise<boolean> {
     if (!isGroup(event.chat.kind) || event.addressed !== undefined) return true;
+    // Clients leave the bot's name out of a command where it is the only bot in the group.
+    if (event.command !== undefined && this.#deps.commands.knows(event.command.name)) return true;
     const inThread = event.chat.kind === "thread" || event.threadId !== undefined;
     const follows = this.#deps.channels.get(event.platform)?.adapter.capabilities.followsThreads ?? false;
     if (!inThread || !follows || event.account.isBot) return false;
