@@ -12,9 +12,10 @@ import { best, collect, likeliest, rankSessions, type Matches, type RankedSessio
 import { createSearchReader, type SearchReader } from "./search-reader.js";
 import * as rows from "./search-rows.js";
 
-/** Messages and stretches looked at closely. */
-const messageCandidates = 400;
+/** Messages and stretches looked at closely for a question; for an exact search so many messages for each session asked for. */
+const messageCandidates = 250;
 const stretchCandidates = 200;
+const exactCandidates = 40;
 const shownMessages = 5;
 const nothing: Matches = { masks: new Map(), weights: [] };
 
@@ -73,12 +74,17 @@ interface Asked {
 /** Messages that fit the expression, ranked by the terms in them. */
 async function searchExact(asked: Asked, query: SearchQuery): Promise<SearchHit[]> {
   const { reader, facts, left } = asked;
-  const fitting = (await exactList(reader, facts, query.exact, left.messages.size)).filter((id) => !left.messages.has(id));
+  // One word is its own expression; its list is not read twice.
+  const isOneTerm = query.exact === `(${query.terms[0] ?? ""})`;
+  const [all, lists] = await Promise.all([
+    exactList(reader, facts, query.exact, left.messages.size),
+    termLists(reader, facts, isOneTerm ? [] : query.terms, { left: left.messages.size, withStretches: false }),
+  ]);
+  const fitting = all.filter((id) => !left.messages.has(id));
   if (fitting.length === 0) return [];
-  const { messages } = await termLists(reader, facts, query.terms, { left: left.messages.size, withStretches: false });
   const only = new Set(fitting);
   // What fits stays, also where all its terms lie behind the limit of their lists.
-  const matches = collect([{ ids: fitting, isCut: false }, ...messages], facts.messages, (id) => only.has(id));
+  const matches = collect([{ ids: fitting, isCut: false }, ...lists.messages], facts.messages, (id) => only.has(id));
   return rank(asked, { terms: query.terms, messages: matches, stretches: nothing });
 }
 
@@ -99,7 +105,7 @@ async function rank({ reader, scope, limit }: Asked, { terms, messages, stretche
   // An exact search is about the message itself.
   const withNeighbours = stretches !== nothing;
   const [messageRows, stretchRows] = (await reader.read([
-    rows.messageRows(scope, best(messages, Math.max(messageCandidates, limit)), withNeighbours),
+    rows.messageRows(scope, best(messages, withNeighbours ? Math.max(messageCandidates, limit) : exactCandidates * limit), withNeighbours),
     rows.stretchRows(scope, best(stretches, stretchCandidates)),
   ])) as [rows.MessageRow[], rows.StretchRow[]];
   const roots = await rootsOf(reader, [...messageRows, ...stretchRows]);

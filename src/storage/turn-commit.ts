@@ -5,7 +5,6 @@
 import { GatewayError } from "../domain/errors.js";
 import type { Speaker } from "../domain/identity.js";
 import type { Route } from "../domain/message.js";
-import type { Entry } from "../domain/transcript.js";
 import type { Ids } from "../ports/runtime.js";
 import type { Counters, TurnCommit } from "../ports/stores.js";
 import { settleRow } from "./inbox.js";

@@ -11,8 +11,9 @@ const told = [
 ];
 
 async function imported() {
-  const { dir: cwd, path } = tempHome();
-  writeFileSync(path("talk.jsonl"), told.map((line) => JSON.stringify(line)).join("\n"));
+  const home = tempHome();
+  const cwd = home.dir;
+  writeFileSync(home.path("talk.jsonl"), told.map((line) => JSON.stringify(line)).join("\n"));
   expect(await runCli(["sessions", "import", "talk.jsonl"], { cwd })).toMatchObject({
     code: 0,
     out: expect.stringMatching(/^4 messages of 3 sessions imported/u),
@@ -36,8 +37,9 @@ describe("mneme sessions", { timeout: 120_000 }, () => {
   });
 
   it("names the line that is no message, and what a number must be", async () => {
-    const { dir: cwd, path } = tempHome();
-    writeFileSync(path("bad.jsonl"), `${JSON.stringify(told[0])}\n{"session": "a"}\n`);
+    const home = tempHome();
+    const cwd = home.dir;
+    writeFileSync(home.path("bad.jsonl"), `${JSON.stringify(told[0])}\n{"session": "a"}\n`);
 
     expect(await runCli(["sessions", "import", "bad.jsonl"], { cwd })).toMatchObject({ code: 2, err: expect.stringContaining("Line 2") });
     expect(await runCli(["sessions", "search", "--limit", "0", "x"], { cwd })).toMatchObject({
