@@ -45,6 +45,7 @@ const homes = {
   tokenx: "^src/(model|agent)/",
   "@honcho-ai/": "^src/providers/",
   supermemory: "^src/providers/",
+  unpdf: "^src/media/",
   "prom-client": "^src/app/",
   pino: "^src/app/logger[.]ts$",
   "@modelcontextprotocol/": "^src/mcp/",
@@ -147,7 +148,7 @@ export default {
       "declared-packages",
       "Only declared dependencies.",
       { path: "^(src|adapters|config)/" },
-      { dependencyTypes: ["npm-dev", "npm-optional", "npm-peer", "npm-no-pkg", "npm-unknown"], pathNot: "(^|/)node_modules/@types/" },
+      { dependencyTypes: ["npm-dev", "npm-peer", "npm-no-pkg", "npm-unknown"], pathNot: "(^|/)node_modules/@types/" },
     ),
     error(
       "no-outside-inside",
