@@ -4,17 +4,11 @@
  */
 import { join } from "node:path";
 import type { GatewayConfig } from "../../config/schema.js";
-import { accessCommands } from "../commands/access.js";
-import { conversationCommands } from "../commands/conversation.js";
-import { searchCommands } from "../commands/search.js";
-import { skillCommands } from "../commands/skills.js";
-import { knowledgeCommands, ownersFor } from "../commands/knowledge.js";
+import type { NewIntent } from "../domain/job.js";
 import { ActJoiner } from "../gateway/acts.js";
 import { Channels } from "../gateway/channels.js";
 import { ChatChanges } from "../gateway/chat-changes.js";
-import { CommandRunner } from "../gateway/commands.js";
 import { Delivery } from "../gateway/delivery.js";
-import { Lanes } from "../gateway/lanes.js";
 import { Pairing } from "../gateway/pairing.js";
 import { Pipeline } from "../gateway/pipeline.js";
 import { Replies } from "../gateway/replies.js";
@@ -26,15 +20,19 @@ import type { Clock, Ids, Logger } from "../ports/runtime.js";
 import { readChatChoices, type ChatChoice } from "../storage/chat-choices.js";
 import { openDatabase } from "../storage/database.js";
 import { lockDataFolder } from "../storage/data-folder.js";
-import { languageOf, text } from "../words/catalogue.js";
+import { text } from "../words/catalogue.js";
+import { buildAccounts } from "./accounts.js";
+import { commandRunner } from "./commands.js";
+import { Compression } from "./compression.js";
 import { buildCore } from "./core.js";
 import { Gateway } from "./gateway.js";
 import { HttpServer } from "./http.js";
 import { gatewayJobs } from "./jobs.js";
+import { buildAttachments, documentChars } from "./media.js";
+import { buildLanes } from "./lanes.js";
 import { menuState } from "./menu.js";
 import { Monitor } from "./monitor.js";
 import { buildPeople } from "./people.js";
-import { peopleCommands } from "./people-commands.js";
 import { freezePrompt, promptVersion } from "./prompt-layers.js";
 
 export interface BuildOptions {
@@ -95,15 +93,25 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
   const jobs = gatewayJobs({ config, db, ledger: core.ledger, handlers: core.handlers, clock, ids, logger });
   const people = buildPeople({ config, db, stores, features, chosen, clock, logger });
   const language = config.ui.language;
-  const modelId = config.model.id ?? "";
 
-  const delivery = new Delivery({ outbox, access, sessions, channels, clock, logger, expireMs: config.delivery.expireHours * 3_600_000, onSent: (row) => monitor.sent(row) });
+  const delivery = new Delivery({
+    outbox,
+    access,
+    sessions,
+    channels,
+    clock,
+    logger,
+    expireMs: config.delivery.expireHours * 3_600_000,
+    onSent: (row) => monitor.sent(row),
+  });
   const wake = (): void => {
     delivery.wake();
     jobs.wake();
   };
   const replies = new Replies({ channels, outbox, wake });
   const pairing = new Pairing({ access, clock });
+  const accounts = buildAccounts({ config, db, stores, features, external, gate, channels, replies, lanes: () => lanes, clock, ids, logger });
+  const onEnd = async (session: Session): Promise<NewIntent[]> => [...(await learning.flush(session)), ...external.endIntents(session)];
   const book = new SessionBook({
     sessions,
     clock,
@@ -132,13 +140,26 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
     },
     resetDue: (session) => people.resetDue(session),
     onRebuild: (session) => learning.flushNow(session),
-    onEnd: async (session) => [...(await learning.flush(session)), ...external.endIntents(session)],
+    onEnd,
+  });
+  const compression = new Compression({
+    config,
+    handovers: core.handovers,
+    turns,
+    side: models.side,
+    beforeCompress: external.beforeCompress,
+    onEnd,
+    reopen: (sessionId) => book.reopen(sessionId),
+    clock,
+    ids,
+    logger,
   });
   const runner = new TurnRunner({
     turns,
     sessions,
     outbox,
     book,
+    window: compression,
     agent,
     channels,
     clock,
@@ -147,88 +168,41 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
     language,
     timeZone: people.timeZoneOf,
     earlier: people.earlier,
+    attachments: buildAttachments({ config, files: core.mediaFiles, clock, logger, redact: core.redact }),
     limits: {
       timeoutMs: config.turns.timeoutMs,
       maxIterations: config.agent.maxIterations,
       toolResultChars,
       turnResultChars: ((config.model.contextTokens ?? assumedContextTokens) * charactersPerToken) / 4,
+      documentChars: documentChars(config.model.contextTokens ?? assumedContextTokens),
+      maxParts: config.delivery.maxParts,
     },
     progress: config.delivery.progress,
     permit: people.permit,
-    decide: (session, turn, ending) => external.decide(session, turn, ending, learning.decide(session, turn, ending)),
+    decide: (session, turn, ending) =>
+      compression.decide(session, ending, external.decide(session, turn, ending, learning.decide(session, turn, ending))),
     prepare: async (session, speaker) => (await features.mergePending(session, speaker)).map((entry) => `Memory: ${entry}`),
-    tail: external.tail,
+    tail: async (session, turn) => joined(await Promise.all([accounts.profile(session, turn), external.tail(session, turn)])),
     committed: wake,
     ended: (turn) => monitor.turn(turn),
   });
-  const lanes = new Lanes({
-    limits: {
-      concurrency: config.turns.concurrency,
-      perPerson: config.turns.perPerson,
-      queueLimit: config.sessions.queueLimit,
-      joinMs: config.turns.joinMs,
-    },
-    busyMode: (act) => people.busyModeOf(act),
+  const lanes = buildLanes({ config, inbox, channels, replies, people, clock, logger, wake, runTurn: (turn) => runner.run(turn) });
+  const joiner = new ActJoiner({ clock, release: (act) => lanes.submit(act) });
+  const commands = commandRunner({
+    config,
+    stores,
+    features,
+    external,
+    people,
+    accounts,
+    pairing,
+    replies,
+    lanes,
+    book,
     clock,
     logger,
-    runTurn: (turn) => runner.run(turn),
-    refuse: (act) => {
-      const last = act.messages.at(-1);
-      if (last === undefined) return;
-      const said = text(languageOf(language, [last.text]), "queue.full", { count: config.sessions.queueLimit });
-      inbox
-        .settle(act.inboxIds, "refused", { reason: "queue full", outbox: replies.rows(last.route, said) })
-        .then(wake, (error: unknown) => logger.error({ error }, "a refusal could not be stored"));
-    },
-    queued: (act) => {
-      const last = act.messages.at(-1);
-      const adapter = channels.get(act.speaker.platform)?.adapter;
-      if (last === undefined || adapter?.capabilities.reactions !== true) return;
-      adapter
-        .react(last.chat.id, last.messageId, "👀", AbortSignal.timeout(10_000))
-        .catch((error: unknown) => logger.debug({ error }, "a waiting message could not be marked"));
-    },
-  });
-  const joiner = new ActJoiner({ clock, release: (act) => lanes.submit(act) });
-  const commands: CommandRunner = new CommandRunner({
-    logger,
-    commands: [
-      ...conversationCommands({
-        lanes,
-        book,
-        sessions,
-        turns,
-        inbox,
-        outbox,
-        clock,
-        wake,
-        timeZone: config.timezone,
-        model: modelId,
-        runner: () => commands,
-        memoryUsage: async (context) => {
-          const usages = ownersFor(context, features.memorySwitches).map((owner) => [owner.target, features.usage(owner)] as const);
-          return Object.fromEntries(usages);
-        },
-        operatorLines: async (context) =>
-          supervisor.states().map((state) =>
-            text(context.language, "status.platform", {
-              platform: state.platform,
-              state: state.ok ? "ok" : (state.lastError ?? state.health.state),
-            }),
-          ),
-      }),
-      ...knowledgeCommands({
-        files: features.memory,
-        sessions,
-        timeZone: config.timezone,
-        enabled: features.memorySwitches,
-        usage: features.usage,
-      }),
-      ...skillCommands({ files: features.skills.files, sessions, clock, timeZone: config.timezone, enabled: config.skills.enabled }),
-      ...searchCommands({ index: features.search, sessions, timeZone: config.timezone }),
-      ...accessCommands({ pairing, replies }),
-      ...peopleCommands({ config, stores, people, lanes, book, learning, clock }),
-    ],
+    wake,
+    platforms: () => supervisor.states(),
   });
   const changes = new ChatChanges({ access, sessions, outbox, gate, pairing, replies, channels, clock, logger });
   const pipeline = new Pipeline({
@@ -254,8 +228,8 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
       overBudget: (speaker, spoken) => people.budgets.overBudget(speaker, spoken),
     },
     keepsOverheard: config.groups.contextMessages > 0,
-    onWord: async () => undefined,
-    onButton: async () => undefined,
+    onWord: accounts.onWord,
+    onButton: accounts.onButton,
   });
   const http = new HttpServer({ host: config.http.host, port: config.http.port, logger });
   const menu = commands
@@ -272,7 +246,10 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
     menuState: menuState(stores.overlay, menu),
   });
   const monitor = new Monitor({
-    db, http, clock, logger,
+    db,
+    http,
+    clock,
+    logger,
     serve: options.serve ?? true,
     platforms: () => supervisor.states(),
     lanes: () => ({ running: lanes.running, oldestAt: lanes.oldestAt, stalled: lanes.stalled() }),
@@ -295,11 +272,20 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
     delivery,
     http,
     model: models,
+    media: core.mediaFiles,
     features,
+    people,
+    accounts,
     learning,
     jobs,
     monitor,
     clock,
     logger,
   });
+}
+
+/** The texts that there are, one below the other. */
+function joined(texts: readonly (string | undefined)[]): string | undefined {
+  const there = texts.filter((one) => one !== undefined && one !== "");
+  return there.length === 0 ? undefined : there.join("\n\n");
 }

@@ -11,16 +11,19 @@ import type { Lanes } from "../gateway/lanes.js";
 import type { Pipeline } from "../gateway/pipeline.js";
 import { unfinishedTurns } from "../gateway/recovery.js";
 import type { Supervisor } from "../gateway/supervisor.js";
+import type { MediaFiles } from "../media/media-files.js";
 import type { Models } from "./models.js";
 import type { Clock, Logger } from "../ports/runtime.js";
 import type { Database } from "../storage/database.js";
 import type { FolderLock } from "../storage/data-folder.js";
 import type { Stores } from "../storage/stores.js";
+import type { Accounts } from "./accounts.js";
 import type { Features } from "./features.js";
 import type { HttpServer } from "./http.js";
 import type { Jobs } from "./jobs.js";
 import type { Learning } from "./learning.js";
 import type { Monitor } from "./monitor.js";
+import type { People } from "./people.js";
 
 export interface GatewayParts {
   readonly config: GatewayConfig;
@@ -35,7 +38,10 @@ export interface GatewayParts {
   readonly delivery: Delivery;
   readonly http: HttpServer;
   readonly model: Pick<Models, "warm">;
+  readonly media: Pick<MediaFiles, "sweep">;
   readonly features: Features;
+  readonly people: Pick<People, "upkeep">;
+  readonly accounts: Pick<Accounts, "start" | "stop">;
   readonly learning: Learning;
   readonly jobs: Jobs;
   readonly monitor: Monitor;
@@ -71,12 +77,15 @@ export class Gateway {
     await this.parts.features.start();
     await this.parts.jobs.start();
     for (const turn of await unfinishedTurns({ turns: stores.turns, sessions: stores.sessions, channels, clock })) lanes.resume(turn);
+    this.parts.accounts.start();
     await pipeline.recover();
     delivery.wake();
     this.#dataVersion = db.dataVersion();
     this.#every("prune", pruneEveryMs, async () => {
       await stores.inbox.prune(clock.now());
       await stores.outbox.prune(clock.now());
+      await this.parts.media.sweep(config.media.keepDays);
+      await this.parts.people.upkeep();
     });
     this.#every("checkpoint", checkpointEveryMs, async () => void (await db.checkpoint()));
     this.#every("flush", flushEveryMs, () => this.parts.learning.flushIdle());
@@ -104,6 +113,7 @@ export class Gateway {
     for (const cancel of this.#cancels.values()) cancel();
     // No new turn begins; what comes in until the adapters are down is stored and waits for the next start.
     lanes.hold();
+    this.parts.accounts.stop();
     const intake = supervisor.stop();
     const watched = this.parts.monitor.stop();
     // Beside the turns, so that both fit into the time a service manager gives; what turns commit meanwhile waits for the next start.

@@ -3,7 +3,6 @@
  * the space of the place they are typed in and nowhere else.
  */
 import { accountKey } from "../domain/identity.js";
-import type { NewIntent } from "../domain/job.js";
 import type { Command, CommandContext, CommandReply } from "../gateway/commands.js";
 import type { SessionBook } from "../gateway/sessions.js";
 import { withoutReply } from "../gateway/routes.js";
@@ -24,10 +23,8 @@ export interface SessionCommandDeps {
   readonly stop: (context: CommandContext) => Promise<unknown>;
   /** What a turn saved in files, one line each: that is not taken back with it. */
   readonly savedBy: (turnId: string) => Promise<readonly string[]>;
-  /** Jobs that taking a turn back makes necessary (external memory). */
-  readonly onUndo: (session: Session, turnId: string) => Promise<readonly NewIntent[]>;
-  /** Jobs that the end of a conversation makes necessary (flush). */
-  readonly onEnd: (session: Session) => Promise<readonly NewIntent[]>;
+  /** A turn was taken back: the external memory forgets it too. True when it cannot. */
+  readonly undone: (session: Session, turnId: string) => Promise<boolean>;
 }
 
 type Listed = Awaited<ReturnType<Sessions["list"]>>[number];
@@ -79,7 +76,7 @@ async function resume(deps: SessionCommandDeps, context: CommandContext): Promis
   await deps.stop(context);
   const current = await deps.sessions.active(place.key);
   if (current?.id === found.id) return { markdown: text(language, "resume.here", { name: nameOf(found) }) };
-  const intents = current === undefined ? [] : await deps.onEnd(current);
+  const intents = current === undefined ? [] : await deps.book.endIntents(current, "resumed another");
   const { platform, chat, threadId, route } = message;
   const target = {
     key: place.key,
@@ -131,14 +128,15 @@ async function undo(deps: SessionCommandDeps, context: CommandContext): Promise<
   if ("markdown" in taken) return taken;
   const { language } = context;
   const saved = await deps.savedBy(taken.turn.turnId);
-  const done = text(language, "undo.done", { text: quoteName(taken.turn.said) });
+  const outside = taken.keptOutside ? ` ${text(language, "undo.kept-outside")}` : "";
+  const done = `${text(language, "undo.done", { text: quoteName(taken.turn.said) })}${outside}`;
   // A group does not hear what was saved for one of its members.
   if (saved.length === 0 || context.inGroup) return { markdown: done };
   return { markdown: [done, "", text(language, "undo.kept"), ...saved.map((line) => `- ${line}`)].join("\n") };
 }
 
 /** Removes the place's last turn, when it is the caller's own (or the caller is an operator). */
-async function takeBack(deps: SessionCommandDeps, context: CommandContext): Promise<CommandReply | { readonly turn: LastTurn }> {
+async function takeBack(deps: SessionCommandDeps, context: CommandContext): Promise<CommandReply | { readonly turn: LastTurn; readonly keptOutside: boolean }> {
   const { language, place, speaker } = context;
   const session = await deps.sessions.active(place.key);
   const turn = session === undefined ? undefined : await deps.care.lastTurn(session.id);
@@ -147,10 +145,9 @@ async function takeBack(deps: SessionCommandDeps, context: CommandContext): Prom
   if (!own && (context.inGroup ? speaker.role !== "operator" : place.spaceId !== speaker.personId)) {
     return { markdown: text(language, "undo.not-yours") };
   }
-  const intents = await deps.onUndo(session, turn.turnId);
-  const removed = await deps.care.removeTurn(session.id, turn.turnId, deps.clock.now(), intents);
+  const removed = await deps.care.removeTurn(session.id, turn.turnId);
   if (!removed) return { markdown: text(language, "sessions.busy", { stop: `\`${context.form("stop")}\`` }) };
-  return { turn };
+  return { turn, keptOutside: await deps.undone(session, turn.turnId) };
 }
 
 async function goPrivate(deps: SessionCommandDeps, context: CommandContext): Promise<CommandReply> {

@@ -87,6 +87,7 @@ export class Pairing {
   }
 }
 
-function newCode(): string {
+/** Eight characters that nobody confuses, from the system's random source. */
+export function newCode(): string {
   return Array.from({ length: codeLength }, () => alphabet[randomInt(alphabet.length)]).join("");
 }

@@ -34,6 +34,13 @@ export class Replies {
     this.#wake();
   }
 
+  /** The same with buttons under it, where the platform has them. */
+  async ask(route: Route, markdown: string, buttons: readonly Button[]): Promise<void> {
+    const hasButtons = this.#channels.get(route.platform)?.adapter.capabilities.buttons === true;
+    await this.#outbox.add(this.rows(route, markdown, "notice", hasButtons && buttons.length > 0 ? buttons : undefined));
+    this.#wake();
+  }
+
   /** Something was stored that is to be sent. */
   wake(): void {
     this.#wake();

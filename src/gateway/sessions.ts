@@ -73,9 +73,14 @@ export class SessionBook {
   async end(key: string, reason: string): Promise<{ readonly session: Session; readonly flushes: boolean } | undefined> {
     const session = await this.#deps.sessions.active(key);
     if (session === undefined) return undefined;
-    const intents = await this.#deps.onEnd(session, reason);
+    const intents = await this.endIntents(session, reason);
     await this.#deps.sessions.end(session.id, reason, this.#deps.clock.now(), intents);
     return { session, flushes: intents.length > 0 };
+  }
+
+  /** The jobs that a session's end makes necessary, for whoever ends it in a transaction of its own. */
+  endIntents(session: Session, reason: string): Promise<readonly NewIntent[]> {
+    return this.#deps.onEnd(session, reason);
   }
 
   /** The session of a turn that an earlier process began. */

@@ -5,20 +5,22 @@
 import type { AgentResult } from "../agent/agent.js";
 import { GatewayError, errorText, type StoreError } from "../domain/errors.js";
 import type { Route } from "../domain/message.js";
-import { noUsage, type UserEntry } from "../domain/transcript.js";
-import type { NewOutbox, Session, StoredEntry, TurnCommit, TurnRow } from "../ports/stores.js";
+import { noUsage } from "../domain/transcript.js";
+import type { Session, StoredEntry, TurnCommit, TurnRow } from "../ports/stores.js";
 import { commandText, languageOf, text, type Language } from "../words/catalogue.js";
 import type { Channel } from "./channels.js";
-import { compose, type Composed } from "./compose.js";
+import { compose, userEntry, type Composed } from "./compose.js";
 import { insist } from "./insist.js";
 import { noticeRows, savedRows, StandIns } from "./notices.js";
 import { Preview } from "./preview.js";
 import type { AbortReason, RunningTurn } from "./running-turn.js";
+import { replyRows } from "./reply-rows.js";
 import { startSignOfLife } from "./sign-of-life.js";
 import { concat } from "./acts.js";
 import { askAgent } from "./turn-ask.js";
 import type { TurnRunnerDeps } from "./turn-deps.js";
-import { endingOf, type Ending } from "./turn-ending.js";
+import { windowTurn, type WindowView } from "./window.js";
+import { commitOf, endingOf } from "./turn-ending.js";
 
 interface TurnEnd {
   readonly running: RunningTurn;
@@ -32,6 +34,8 @@ interface TurnEnd {
 }
 
 const maxAttempts = 3;
+/** How often one turn's request is made smaller after the server refused it as too long. */
+const maxRefusals = 2;
 
 export class TurnRunner {
   readonly #deps: TurnRunnerDeps;
@@ -59,15 +63,21 @@ export class TurnRunner {
   }
 
   async #run(running: RunningTurn): Promise<void> {
-    const { channels, book, sessions } = this.#deps;
+    const { channels, book, window } = this.#deps;
     const channel = channels.get(running.speaker.platform);
     if (channel === undefined) throw new GatewayError("internal", "a turn for a platform that is not running");
     const { recovered } = running;
-    const session = await this.#insist(running, () =>
+    let session = await this.#insist(running, () =>
       recovered === undefined ? book.open(running.act) : book.reopen(recovered.sessionId),
     );
-    const history = await sessions.entries(session.id);
-    let turn = await this.#insist(running, () => this.#claim(running, session, history, channel));
+    let view: WindowView = { session, history: await window.history(session.id) };
+    if (recovered === undefined) view = await this.#insist(running, () => window.fit(session, windowTurn(this.#deps, running, channel)));
+    let { history } = view;
+    session = view.session;
+    const opened = session;
+    let turn = await this.#insist(running, () => this.#claim(running, opened, history, channel));
+    // Accounts may have been linked between the two: what the turn writes goes to whom they belong to now.
+    if (opened.personId !== undefined && opened.personId !== turn.speaker.personId) session = await book.reopen(opened.id);
     if (turn.attempts > maxAttempts) {
       await this.#end({ running, turn, session, channel, preview: undefined, result: undefined, reason: "exhausted", saved: [] });
       return;
@@ -82,6 +92,7 @@ export class TurnRunner {
     });
     const preview = this.#preview(turn, session, channel);
     let saved: readonly string[] = [];
+    let refusals = 0;
     try {
       saved = await this.#insist(running, () => this.#deps.prepare(session, turn.speaker));
       for (;;) {
@@ -94,14 +105,25 @@ export class TurnRunner {
         if (joined.length > 0) {
           running.act = concat([running.act, ...joined]);
           const more = await this.#compose(running, session, history, channel);
-          const user: UserEntry = { role: "user", content: more.content };
+          const user = userEntry(more);
           await this.#deps.turns.join(turn.id, turn.claim, { inboxIds: joined.flatMap((act) => act.inboxIds), user, said: more.said });
           turn = { ...turn, user, said: more.said, inboxIds: [...running.act.inboxIds] };
           preview.reset();
           continue;
         }
+        if (result?.failure === "too-long" && running.reason === undefined && refusals < maxRefusals) {
+          const refused = { view: { session, history }, turn, round: refusals, ...windowTurn(this.#deps, running, channel) };
+          const smaller = await this.#insist(running, () => window.shrink(refused));
+          refusals += 1;
+          if (smaller !== undefined) {
+            ({ session, history } = smaller);
+            turn = { ...turn, sessionId: session.id };
+            continue;
+          }
+        }
         running.close();
         endSign();
+        window.measured(session.id, result?.windowTokens);
         await this.#end({ running, turn, session, channel, preview, result, reason: running.reason, saved });
         return;
       }
@@ -130,7 +152,7 @@ export class TurnRunner {
         inboxIds: running.act.inboxIds,
         speaker: running.speaker,
         route: last.route,
-        user: { role: "user", content: composed.content },
+        user: userEntry(composed),
         said: composed.said,
       },
       clock.now(),
@@ -151,6 +173,8 @@ export class TurnRunner {
       now: clock.now(),
       timeZone: await timeZone(act),
       earlier: await earlier(act, { id: session.id, isNew: history.length === 0 }, channel),
+      files: await this.#deps.attachments.read(act.messages, { channel, owner: session.spaceId }, running.signal),
+      documentChars: this.#deps.limits.documentChars,
     });
   }
 
@@ -184,11 +208,21 @@ export class TurnRunner {
     const reply = await this.#withMissed(turn, channel, ending.reply, language);
     const standIn = this.#standIns.word(end.session.id, end.session.frozen?.model ?? "", result?.model, language);
     const outbox = [
-      ...replyRows(end, reply.text, takesOver),
+      ...replyRows({
+        channel,
+        route: turn.route,
+        turnId: turn.id,
+        sessionId: end.session.id,
+        markdown: reply.text,
+        takesOver,
+        maxParts: this.#deps.limits.maxParts,
+        language,
+      }),
+      ...this.#deps.attachments.lines(end.running.act.messages, language).flatMap((line) => noticeRows(channel, turn.route, line)),
       ...savedRows(channel, turn.route, language, end.saved),
       ...(standIn === undefined ? [] : noticeRows(channel, turn.route, standIn)),
     ];
-    const commit = { ...commitOf(end, ending), outbox, decide: this.#deps.decide(end.session, turn, ending), notesUnknown: reply.notes };
+    const commit = { ...commitOf({ ...end, inboxIds: end.running.act.inboxIds }, ending), outbox, decide: this.#deps.decide(end.session, turn, { ...ending, windowTokens: result?.windowTokens }), notesUnknown: reply.notes };
     await this.#insist(end.running, () => turns.commit(commit, clock.now()));
     this.#deps.committed();
     const ms = clock.now() - turn.startedAt;
@@ -239,37 +273,4 @@ export class TurnRunner {
 
 function isOutdated(error: unknown): boolean {
   return error instanceof GatewayError && error.code === "turn.outdated";
-}
-
-/** The reply as outbox rows: the first part takes the preview over, only it is a reply to the message. */
-function replyRows({ channel, turn, session }: TurnEnd, reply: string, takesOver: NewOutbox["takesOver"]): NewOutbox[] {
-  const parts = channel.adapter.render(reply);
-  const { replyTo: _replyTo, ...rest } = turn.route;
-  return parts.map((part, index) => ({
-    kind: "reply",
-    route: index === 0 ? turn.route : rest,
-    part,
-    turnId: turn.id,
-    sessionId: session.id,
-    ...(index === 0 && takesOver !== undefined ? { takesOver } : {}),
-  }));
-}
-
-function commitOf(end: TurnEnd, ending: Ending): Omit<TurnCommit, "outbox" | "decide"> {
-  const { turn, session, result } = end;
-  const reason = ending.reason === undefined ? {} : { reason: ending.reason };
-  const answered = ending.outcome === "answered";
-  const rest = answered ? "joined" : ending.outcome === "failed" ? "failed" : "stopped";
-  return {
-    turnId: turn.id,
-    claim: turn.claim,
-    outcome: ending.outcome,
-    ...reason,
-    entries: [turn.user, ...ending.entries],
-    inbox: end.running.act.inboxIds.map((id, index) => ({ id, disposition: answered && index === 0 ? "answered" : rest, ...reason })),
-    usage: result?.usage ?? noUsage,
-    model: result?.model ?? session.frozen?.model ?? "",
-    iterations: result?.iterations ?? 0,
-    counts: { memoryTurns: answered ? 1 : 0, skillIterations: result?.toolIterations ?? 0 },
-  };
 }

@@ -8,6 +8,8 @@ export interface LinkSide {
   /** Where this side's words go. */
   readonly route: Route;
   readonly confirmed: boolean;
+  /** What this side is spoken to in. */
+  readonly language: "en" | "zh";
 }
 
 export interface LinkCode {

@@ -38,7 +38,7 @@ export interface SessionCare {
   /** The newest turn that stands in the transcript. */
   lastTurn(sessionId: string): Promise<LastTurn | undefined>;
   /** Takes a turn out of transcript and search in one transaction. False when it is not the last one any more, or a turn runs. */
-  removeTurn(sessionId: string, turnId: string, now: number, intents: readonly NewIntent[]): Promise<boolean>;
+  removeTurn(sessionId: string, turnId: string): Promise<boolean>;
   /** True while a turn of the session runs. */
   running(sessionId: string): Promise<boolean>;
   /** Messages of a group (and thread) that were not addressed to the bot since the session's last turn, oldest first. */

@@ -63,3 +63,13 @@ function moveCounters(tx: Tx, from: string, to: string): void {
   );
   tx.run("delete from counters where space_id = ?", [from]);
 }
+
+/** The person whose direct messages an origin is; undefined for a group's. */
+export function ownerOfOrigin(tx: Tx, platform: string, origin: string): string | undefined {
+  const start = `${platform}:dm:`;
+  return origin.startsWith(start) ? ownerOfAccount(tx, platform, origin.slice(start.length)) : undefined;
+}
+
+export function ownerOfAccount(tx: Tx, platform: string, accountId: string): string | undefined {
+  return tx.get<{ id: string }>("select person_id as id from accounts where platform = ? and account_id = ?", [platform, accountId])?.id;
+}

@@ -19,12 +19,11 @@ export function createSessionCare({ db }: { readonly db: Database }): SessionCar
         return done;
       }),
     lastTurn: (sessionId) => db.read((tx) => lastTurn(tx, sessionId)),
-    removeTurn(sessionId, turnId, now, intents) {
+    removeTurn(sessionId, turnId) {
       return db.write((tx) => {
         if (isRunning(tx, sessionId) || lastTurnId(tx, sessionId) !== turnId) return false;
         const ids = tx.all<{ id: number }>("select id from messages where session_id = ? and turn_id = ?", [sessionId, turnId]);
         deleteMessages(tx, sessionId, ids.map(({ id }) => id));
-        insertIntents(tx, intents, now);
         return true;
       });
     },

@@ -8,6 +8,7 @@ import { migrateChat } from "./chat-migration.js";
 import type { Database } from "./database.js";
 import { insertIntents } from "./intents.js";
 import { toJson } from "./json-column.js";
+import { ownerOfOrigin } from "./people-moves.js";
 import { entryFromRow, messageColumns, sessionFromRow, type StoredMessage, type StoredSession } from "./session-rows.js";
 import type { Tx } from "./sql.js";
 
@@ -76,7 +77,10 @@ function activeSession(tx: Tx, key: string): Session | undefined {
   return row === undefined ? undefined : sessionFromRow(row);
 }
 
-function createSession(tx: Tx, session: NewSession, now: number): Session {
+function createSession(tx: Tx, given: NewSession, now: number): Session {
+  // Who an account belongs to may have changed since the message came in.
+  const owner = given.spaceKind === "person" ? ownerOfOrigin(tx, given.platform, given.origin) : undefined;
+  const session = owner === undefined ? given : { ...given, spaceId: owner, personId: owner };
   tx.run(
     `insert into sessions (id, key, space_id, space_kind, person_id, platform, chat_id, chat_kind, thread_id, origin, route, is_private,
        parent_id, created_at, last_active_at)

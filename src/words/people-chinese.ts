@@ -34,6 +34,7 @@ export const peopleChinese: Readonly<Record<keyof typeof peopleEnglish, string>>
   "undo.not-yours": "上一条消息是别人的，只有本人可以撤回。",
   "undo.done": "已撤回：{text}。它已从这段对话和搜索中消失。",
   "undo.kept": "因它而保存的内容仍然保留，直到你撤销或让我忘记：",
+  "undo.kept-outside": "外部记忆无法撤回单个回合；已交给它的内容仍保留在那里。",
   "private.begun": "这段对话是私密的：我不会从中学习，以后也搜不到。{new} 可结束它。",
   "timezone.is": "你的时区是 {zone}。用 {command} 加名称（例如 Asia/Shanghai）更改；default 取消你的选择。",
   "timezone.set": "你的时区现在是 {zone}。",

@@ -32,6 +32,7 @@ export const peopleEnglish = {
   "undo.not-yours": "The last message was somebody else's; only they can take it back.",
   "undo.done": "Taken back: {text}. It is gone from this conversation and from search.",
   "undo.kept": "What I saved because of it stays until you take it back or let me forget it:",
+  "undo.kept-outside": "The external memory cannot take back single turns; what it was given of this one stays there.",
   "private.begun": "This conversation is private: I learn nothing from it and it is not found later. {new} ends it.",
   "timezone.is": "Your time zone is {zone}. {command} and a name such as Europe/Berlin changes it; default takes your choice back.",
   "timezone.set": "Your time zone is now {zone}.",
