@@ -9,7 +9,7 @@ import type { ReadStatement, SearchReader } from "./search-reader.js";
 
 /** Hits of one term that are looked at, newest first. Rare words, which decide, never reach it. */
 const messageLimit = 4000;
-const stretchLimit = 8000;
+const stretchLimit = 4000;
 /** Messages that fit a whole expression. */
 const exactLimit = 4000;
 const mostLeft = 20_000;

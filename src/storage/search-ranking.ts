@@ -47,15 +47,20 @@ export function weightOf(mask: number, weights: readonly number[]): number {
 
 /** The `count` documents with the greatest weight, newer ones first among equals. */
 export function best({ masks, weights }: Matches, count: number): number[] {
-  const known = new Map<number, number>();
-  const scored: { readonly id: number; readonly weight: number }[] = [];
+  // Equal masks weigh the same, and there are few of them: only the groups that are needed are sorted.
+  const groups = new Map<number, number[]>();
   for (const [id, mask] of masks) {
-    let weight = known.get(mask);
-    if (weight === undefined) known.set(mask, (weight = weightOf(mask, weights)));
-    scored.push({ id, weight });
+    const group = groups.get(mask);
+    if (group === undefined) groups.set(mask, [id]);
+    else group.push(id);
   }
-  scored.sort((one, other) => other.weight - one.weight || other.id - one.id);
-  return scored.slice(0, count).map(({ id }) => id);
+  const weighed = [...groups].map(([mask, ids]) => ({ weight: weightOf(mask, weights), ids })).toSorted((a, b) => b.weight - a.weight);
+  const chosen: number[] = [];
+  for (const { ids } of weighed) {
+    if (chosen.length >= count) break;
+    chosen.push(...ids.toSorted((a, b) => b - a).slice(0, count - chosen.length));
+  }
+  return chosen;
 }
 
 /** A candidate message with its place in its conversation. */
