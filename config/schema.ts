@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { crossChecks } from "./cross-checks.js";
 import { fallbacks } from "./fallbacks.js";
+import { media } from "./media.js";
 import { accounts, choice, count, flag, secret, timeZone, webUrl } from "./fields.js";
 import { budgets, chats, prices, reset, roles } from "./people.js";
 import { discord, slack, telegram } from "./platforms.js";
@@ -173,9 +174,11 @@ export const configSchema = z
       .strictObject({
         progress: choice(["off", "line"], "off").describe("line shows what the agent is doing in one line that is edited in place."),
         expireHours: count(24, 1, 720).describe("An answer that could not be delivered for this long is given up."),
+        maxParts: count(8, 0, 100).describe("Messages of one answer; the rest goes as one attached .md file. 0 = no limit."),
       })
       .prefault({})
       .describe("Sending answers."),
+    media: media.prefault({}).describe("Files that people send."),
     memory: z
       .strictObject({
         enabled: flag(true).describe("The agent's own notes (MEMORY.md)."),

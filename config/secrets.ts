@@ -11,6 +11,7 @@ export const secretPaths: readonly string[] = [
   "model.headers.*",
   "model.fallbacks.*.apiKey",
   "model.fallbacks.*.headers.*",
+  "media.transcribe.apiKey",
   "telegram.token",
   "telegram.webhookSecret",
   "discord.token",

@@ -4,8 +4,11 @@
  */
 import type { Attachment, InboundMessage } from "../domain/message.js";
 import { accountKey, isGroup } from "../domain/identity.js";
+import type { UserEntry } from "../domain/transcript.js";
+import type { ReadFile, StoredImage } from "../ports/media.js";
 import type { HistoryMessage } from "../ports/platform-adapter.js";
 import { fence, quoteName } from "../safety/fence.js";
+import { AttachedFiles, type Attached } from "./attached.js";
 import { createHash } from "node:crypto";
 
 export interface ComposeInput {
@@ -17,36 +20,47 @@ export interface ComposeInput {
   readonly timeZone: string;
   /** Earlier messages of a thread or channel the bot was called into, oldest first. */
   readonly earlier?: readonly HistoryMessage[];
+  /** What could be read of the messages' files; a file that is not there is only named. */
+  readonly files?: ReadonlyMap<Attachment, ReadFile>;
+  /** Characters of all documents together. */
+  readonly documentChars?: number;
 }
 
 export interface Composed {
   /** What the model sees. */
   readonly content: string;
-  /** The speaker's own words alone. */
+  /** In the order of their numbers in `content`. */
+  readonly images: readonly StoredImage[];
+  /** The speaker's own words alone, spoken ones too. */
   readonly said: string;
 }
 
 /** A message this much older than now shows when it was said (milliseconds). */
 const lateAfterMs = 120_000;
 const hourMs = 3_600_000;
+const documentLimit = 80_000;
 /** Earlier messages are cut to this many characters each. */
 const earlierLength = 1_000;
 
 export function compose(input: ComposeInput): Composed {
+  const files = new AttachedFiles(input.files ?? new Map(), input.documentChars ?? documentLimit);
   const blocks: string[] = [];
+  const said: string[] = [];
   if (input.earlier !== undefined && input.earlier.length > 0) blocks.push(quoteEarlier(input.earlier));
   let previousAt = input.previousAt;
   for (const message of input.messages) {
     const stamp = timeStamp(message.at, previousAt, input.now, input.timeZone);
-    blocks.push(composeOne(message, stamp));
+    const one = composeOne(message, stamp, files);
+    blocks.push(one.content);
+    said.push(...one.said);
     previousAt = message.at;
   }
-  const said = input.messages
-    .filter((message) => message.forwardedFrom === undefined)
-    .map((message) => message.text)
-    .filter((text) => text.trim() !== "")
-    .join("\n");
-  return { content: blocks.join("\n\n"), said };
+  return { content: blocks.join("\n\n"), images: files.images, said: said.filter((text) => text.trim() !== "").join("\n") };
+}
+
+/** A composed message as the transcript keeps it. */
+export function userEntry({ content, images }: Composed): UserEntry {
+  return { role: "user", content, ...(images.length === 0 ? {} : { images }) };
 }
 
 /** A short id that stays the same for an account and says nothing about it; tells namesakes apart. */
@@ -54,7 +68,7 @@ export function shortId(platform: string, accountId: string): string {
   return createHash("sha256").update(accountKey(platform, accountId)).digest("hex").slice(0, 6);
 }
 
-function composeOne(message: InboundMessage, stamp: string | undefined): string {
+function composeOne(message: InboundMessage, stamp: string | undefined, files: AttachedFiles): { content: string; said: string[] } {
   const lines: string[] = [];
   if (isGroup(message.chat.kind)) {
     lines.push(`[${quoteName(message.account.displayName)} · ${shortId(message.platform, message.account.id)}]`);
@@ -62,29 +76,39 @@ function composeOne(message: InboundMessage, stamp: string | undefined): string 
   if (stamp !== undefined) lines.push(stamp);
   if (message.replyTo !== undefined) {
     const from = message.replyTo.fromSelf === true ? "you" : message.replyTo.author;
-    const quoted = [message.replyTo.text, ...message.replyTo.attachments.map(describeAttachment)].filter((line) => line !== "").join("\n");
-    lines.push(fence("quoted-message", quoted, { source: from }));
+    const attached = message.replyTo.attachments.map((file) => files.describe(file, from));
+    lines.push(
+      fence("quoted-message", [message.replyTo.text, ...attached.map(labelled)].filter((line) => line !== "").join("\n"), { source: from }),
+    );
+    lines.push(...documentsOf(attached));
   }
-  if (message.forwardedFrom !== undefined) {
-    lines.push(fence("forwarded-message", message.text, { source: message.forwardedFrom }));
-  } else if (message.text !== "") {
-    lines.push(message.text);
+  const { forwardedFrom } = message;
+  const attached = message.attachments.map((file) => files.describe(file, forwardedFrom));
+  if (forwardedFrom !== undefined) {
+    const spoken = attached.flatMap((file) => file.speech ?? []);
+    lines.push(fence("forwarded-message", [message.text, ...spoken].filter((line) => line !== "").join("\n"), { source: forwardedFrom }));
+    lines.push(...attached.map((file) => file.line), ...documentsOf(attached));
+    return { content: lines.join("\n"), said: [] };
   }
-  lines.push(...message.attachments.map(describeAttachment));
-  return lines.join("\n");
+  if (message.text !== "") lines.push(message.text);
+  lines.push(...attached.map(labelled), ...documentsOf(attached));
+  return { content: lines.join("\n"), said: [message.text, ...attached.flatMap((file) => file.speech ?? [])] };
 }
 
-function describeAttachment(attachment: Attachment): string {
-  const size = attachment.size === undefined ? "" : `, ${Math.max(1, Math.round(attachment.size / 1024))} KB`;
-  const type = attachment.mimeType === undefined ? "" : `, ${quoteName(attachment.mimeType)}`;
-  return `[attached ${attachment.kind}: ${quoteName(attachment.name)}${type}${size}; its content is not available here]`;
+function labelled({ line, speech }: Attached): string {
+  return speech === undefined ? line : `${line}\n${speech}`;
+}
+
+function documentsOf(attached: readonly Attached[]): string[] {
+  return attached.flatMap((file) => file.document ?? []);
 }
 
 function quoteEarlier(messages: readonly HistoryMessage[]): string {
+  const unread = new AttachedFiles(new Map(), 0);
   const lines = messages.map((message) => {
     const author = message.fromSelf === true ? "you" : quoteName(message.author);
     const text = message.text.length > earlierLength ? `${message.text.slice(0, earlierLength)}…` : message.text;
-    return `${author}: ${[text, ...message.attachments.map(describeAttachment)].filter((line) => line !== "").join(" ")}`;
+    return `${author}: ${[text, ...message.attachments.map((file) => unread.describe(file).line)].filter((line) => line !== "").join(" ")}`;
   });
   return fence("earlier-messages", lines.join("\n"));
 }

@@ -102,7 +102,9 @@ export class RunningTurn {
     return joined;
   }
 
+  /** Words alone can be steered in: a message with files waits for a turn of its own. */
   trySteer(act: Act): boolean {
+    if (act.messages.some((message) => message.attachments.length > 0)) return false;
     if (this.#closed || this.#reason !== undefined || act.speaker.accountId !== this.speaker.accountId) return false;
     this.#steered.push(act);
     return true;

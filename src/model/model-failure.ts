@@ -3,7 +3,7 @@
  * servers have no code for the matter (too long, an optional field they do not know).
  */
 import type { ModelFailureClass } from "../ports/chat-model.js";
-import type { OptionalField } from "./model-request.js";
+import { showsImages, type OptionalField } from "./model-request.js";
 
 export interface Cause {
   readonly failure: ModelFailureClass;
@@ -13,6 +13,8 @@ export interface Cause {
   readonly repeat: boolean;
   /** An optional field that the server refused. */
   readonly refusedField?: OptionalField;
+  /** The request carried images and the server does not take them: this model never does, or not these. */
+  readonly refusedImages?: "ever" | "these";
 }
 
 /** The parts of an SDK error that are used; anything may be missing. */
@@ -31,6 +33,8 @@ const tooLong =
   /context.{0,12}(length|window|size)|maximum context|prompt is too long|too many (input )?tokens|input is too long|exceeds the (available|model)/i;
 /** Codes of Node's own limits for headers and body (five minutes each). */
 const libraryTimeouts = /\bUND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT\b/;
+/** How servers say that a model has no eyes; what else they say of images is about those of the request. */
+const noImages = /support|multi-?modal|vision|unknown variant|not (?:enabled|available|allowed)|missing data required/i;
 const optionalFields: readonly OptionalField[] = ["stream_options", "max_completion_tokens", "max_tokens", "temperature"];
 
 /** What is known of the failed request: the time, for a `retry-after` date, and the fields that were sent. */
@@ -61,6 +65,8 @@ function statusCause(status: number, error: ErrorLike, detail: string, sent: Sen
   if (status === 429) return { failure: "rate-limit", detail, repeat: error.code !== "insufficient_quota", ...wait };
   if (status === 408) return { failure: "timeout", detail, repeat: true, ...wait };
   if (status === 401 || status === 402 || status === 403) return { failure: "auth", detail, repeat: false };
+  const images = refusedImages(error, sent.body);
+  if (images !== undefined) return { failure: "bad-request", detail, repeat: false, refusedImages: images };
   if (status === 409 || status >= 500) {
     // Some servers answer a prompt that does not fit with a 500.
     return isTooLong(error) ? { failure: "too-long", detail, repeat: false } : { failure: "server", detail, repeat: true, ...wait };
@@ -90,6 +96,13 @@ function isErrorFrame(error: ErrorLike): boolean {
 
 function isTooLong(error: ErrorLike): boolean {
   return error.code === "context_length_exceeded" || tooLong.test(String(error.message));
+}
+
+/** By the server's words, since servers have no code for it: OpenRouter says it with 404, Ollama with 500, others with 400 or 422. */
+function refusedImages(error: ErrorLike, body: object): Cause["refusedImages"] {
+  const said = [error.param, error.message].filter((part) => typeof part === "string").join(" ");
+  if (!/image|vision|multi-?modal/i.test(said) || !showsImages(body)) return undefined;
+  return noImages.test(said) ? "ever" : "these";
 }
 
 function refusedField(error: ErrorLike, body: object): OptionalField | undefined {

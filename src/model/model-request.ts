@@ -17,7 +17,15 @@ export interface WireOptions {
 /** Optional fields a server may refuse; each is left out (or renamed) after its first refusal. */
 export type OptionalField = "stream_options" | "temperature" | "max_tokens" | "max_completion_tokens";
 
-type Image = NonNullable<UserEntry["images"]>[number];
+/** True when the body carries at least one picture. */
+export function showsImages(body: object): boolean {
+  const messages = "messages" in body ? (body as WireBody).messages : [];
+  return messages.some(
+    ({ content }) => Array.isArray(content) && content.some((part: { readonly type: string }) => part.type === "image_url"),
+  );
+}
+
+export type Image = NonNullable<UserEntry["images"]>[number];
 
 type WireContent =
   | string

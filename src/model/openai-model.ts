@@ -9,7 +9,8 @@ import type { ChatModel, ModelEvent, ModelFailure, ModelRequest, ModelResult } f
 import type { Clock, Ids, Logger } from "../ports/runtime.js";
 import { CallWatch } from "./call-watch.js";
 import { causeOf, type Cause } from "./model-failure.js";
-import { requestBody, type OptionalField, type WireBody, type WireOptions } from "./model-request.js";
+import { requestBody, type Image, type OptionalField, type WireBody, type WireOptions } from "./model-request.js";
+import { imagesOf } from "./request-images.js";
 import { ParallelLimit } from "./parallel-limit.js";
 import { pause, Retries } from "./retry.js";
 import { isVisible, StreamAnswer, type ChunkLike } from "./stream-answer.js";
@@ -41,6 +42,8 @@ export interface OpenAiModelDeps {
   readonly logger: Logger;
   /** Takes secrets out of text that goes to the log. */
   readonly redact: (text: string) => string;
+  /** A stored image as a data URL; undefined when it is gone. Without it no image is ever shown. */
+  readonly imageUrl?: (image: Image) => Promise<string | undefined>;
   /** 0 ≤ n < 1, for the spread of the back-off. */
   readonly random?: () => number;
 }
@@ -54,6 +57,8 @@ export class OpenAiModel implements ChatModel {
   readonly #deps: OpenAiModelDeps;
   readonly #limit: ParallelLimit;
   readonly #refused = new Set<OptionalField>();
+  /** Names of models that take no images. */
+  readonly #sightless = new Set<string>();
   #client: Promise<OpenAI> | undefined;
 
   constructor(settings: OpenAiModelSettings, deps: OpenAiModelDeps) {
@@ -91,10 +96,14 @@ export class OpenAiModel implements ChatModel {
     const { maxRetries = 2, maxRetryWaitMs = 20_000 } = this.#settings;
     const { clock, logger, random = Math.random } = this.#deps;
     const retries = new Retries({ maxRetries, maxWaitMs: maxRetryWaitMs, random });
+    let showsImages = !this.#sightless.has(request.model);
     for (;;) {
       const refusedBefore = this.#refused.size;
-      const { result, cause } = yield* this.#try(request, signal);
-      if (cause?.refusedField !== undefined && this.#refused.size > refusedBefore) continue;
+      const { result, cause } = yield* this.#try(request, signal, showsImages);
+      if (this.#leavesOut(request.model, cause, refusedBefore, showsImages)) {
+        showsImages &&= cause?.refusedImages === undefined;
+        continue;
+      }
       const waitMs = cause === undefined || result.ok ? undefined : retries.next(cause, result.partialText !== "");
       if (waitMs === undefined || result.ok) {
         yield { type: "result", result };
@@ -107,8 +116,17 @@ export class OpenAiModel implements ChatModel {
     }
   }
 
+  /** True when the server refused an optional part that the next try goes without. */
+  #leavesOut(model: string, cause: Cause | undefined, refusedBefore: number, showsImages: boolean): boolean {
+    if (cause?.refusedField !== undefined) return this.#refused.size > refusedBefore;
+    if (cause?.refusedImages === undefined || !showsImages) return false;
+    if (cause.refusedImages === "ever") this.#sightless.add(model);
+    this.#deps.logger.warn({ model, detail: cause.detail }, "the model's server refuses images: it is asked again without them");
+    return true;
+  }
+
   /** One try: yields text, returns the result, with its cause when it is a failure that may be worth another try. */
-  async *#try(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent, Try> {
+  async *#try(request: ModelRequest, signal: AbortSignal, showsImages: boolean): AsyncGenerator<ModelEvent, Try> {
     const { idleTimeoutMs, requestTimeoutMs } = this.#settings;
     // The time to load the library is not the server's silence. A failure of it shows again below.
     await Promise.allSettled([this.#library()]);
@@ -122,7 +140,8 @@ export class OpenAiModel implements ChatModel {
     let body: WireBody | undefined;
     let isRead = false;
     try {
-      body = requestBody(request, this.#settings, this.#refused);
+      const imageUrl = await imagesOf(request.entries, showsImages ? this.#deps.imageUrl : undefined);
+      body = requestBody(request, { ...this.#settings, imageUrl }, this.#refused);
       const chunks = await watch.race(this.#open(body, watch.signal));
       while (chunks !== "stopped") {
         const next = await watch.race(chunks.next());
