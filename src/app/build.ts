@@ -17,6 +17,7 @@ import { Supervisor } from "../gateway/supervisor.js";
 import { TurnRunner } from "../gateway/turn.js";
 import type { PlatformAdapter } from "../ports/platform-adapter.js";
 import type { Clock, Ids, Logger } from "../ports/runtime.js";
+import type { Session } from "../ports/stores.js";
 import { readChatChoices, type ChatChoice } from "../storage/chat-choices.js";
 import { openDatabase } from "../storage/database.js";
 import { lockDataFolder } from "../storage/data-folder.js";
@@ -199,6 +200,7 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
     replies,
     lanes,
     book,
+    compression,
     clock,
     logger,
     wake,

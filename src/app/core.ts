@@ -8,15 +8,19 @@ import { Agent } from "../agent/agent.js";
 import type { RenderedPart } from "../domain/message.js";
 import { Gate } from "../gateway/gate.js";
 import { createTitleHandler } from "../learning/title.js";
+import { MediaFiles } from "../media/media-files.js";
 import { createStretchHandler } from "../recall/stretch-job.js";
+import type { Handovers } from "../ports/handovers.js";
 import type { JobHandlers, JobLedger } from "../ports/job-queue.js";
 import type { Clock, Ids, Logger } from "../ports/runtime.js";
 import { createRedactor } from "../safety/redact.js";
 import type { Database } from "../storage/database.js";
+import { createHandovers } from "../storage/handovers.js";
 import { createJobLedger } from "../storage/job-ledger.js";
 import { createLearningStore } from "../storage/learning.js";
 import { createStores, type Stores } from "../storage/stores.js";
 import { buildFeatures, type Features } from "./features.js";
+import { assumedWindowTokens, createHandoverHandler } from "./handover-job.js";
 import { buildLearning, type Learning } from "./learning.js";
 import { buildModels, type Models } from "./models.js";
 import { buildProvider, type ExternalMemory } from "./provider.js";
@@ -37,6 +41,8 @@ export interface CoreDeps {
 
 export interface Core {
   readonly stores: Stores;
+  readonly mediaFiles: MediaFiles;
+  readonly handovers: Handovers;
   readonly models: Models;
   readonly agent: Agent;
   readonly features: Features;
@@ -55,7 +61,9 @@ export function buildCore(deps: CoreDeps): Core {
   const redact = (value: string): string => redactor.text(value);
   const stores = createStores({ db, clock, ids });
   const ledger = createJobLedger({ db });
-  const modelDeps = { clock, ids, logger, redact };
+  const handovers = createHandovers({ db, ids });
+  const mediaFiles = new MediaFiles({ dataDir: config.data.dir, clock, ids });
+  const modelDeps = { clock, ids, logger, redact, imageUrl: mediaFiles.dataUrl.bind(mediaFiles) };
   const models = buildModels(config, modelDeps);
   const external: ExternalMemory = buildProvider({
     ...deps,
@@ -79,6 +87,7 @@ export function buildCore(deps: CoreDeps): Core {
     config,
     stores,
     ledger,
+    handovers,
     agent,
     features,
     gate,
@@ -91,7 +100,21 @@ export function buildCore(deps: CoreDeps): Core {
     review: learning.review,
     stretch: createStretchHandler({ index: features.search }),
     ...external.handlers,
+    handover: createHandoverHandler({
+      handovers,
+      sessions: stores.sessions,
+      turns: stores.turns,
+      side: models.side,
+      windowTokens: config.model.contextTokens ?? assumedWindowTokens,
+      givesWay: config.model.parallel === 1,
+      beforeCompress: external.beforeCompress,
+      render: deps.render,
+      language: config.ui.language,
+      wake: () => deps.wake?.(),
+      clock,
+      logger,
+    }),
     title: createTitleHandler({ sessions: stores.sessions, aux: models.side.model, model: models.side.id }),
   };
-  return { stores, models, agent, features, gate, ledger, learning, external, handlers, redact };
+  return { stores, handovers, mediaFiles, models, agent, features, gate, ledger, learning, external, handlers, redact };
 }

@@ -17,6 +17,7 @@ import { noticeLine, savedBy, type DescribeSaved } from "../learning/saved.js";
 import { titleIntent } from "../learning/title.js";
 import { payloadVersion } from "../domain/job.js";
 import type { JobHandler, JobLedger } from "../ports/job-queue.js";
+import type { Handovers } from "../ports/handovers.js";
 import type { LearningStore } from "../ports/learning.js";
 import type { Clock, Logger } from "../ports/runtime.js";
 import type { NewOutbox, Session, TurnCommit, TurnRow } from "../ports/stores.js";
@@ -29,6 +30,7 @@ export interface LearningDeps {
   readonly stores: Stores;
   readonly store: LearningStore;
   readonly ledger: JobLedger;
+  readonly handovers: Pick<Handovers, "history">;
   readonly agent: Agent;
   readonly features: Features;
   readonly gate: Gate;
@@ -101,6 +103,7 @@ export function buildLearning(deps: LearningDeps): Learning {
       agent: deps.agent,
       sessions: deps.stores.sessions,
       turns: deps.stores.turns,
+      history: (sessionId) => deps.handovers.history(sessionId),
       outbox: deps.stores.outbox,
       store,
       clock,

@@ -14,6 +14,7 @@ import type { ProviderStore } from "../ports/provider-store.js";
 import type { Clock, Ids, Logger } from "../ports/runtime.js";
 import type { MemoryOwner, NewOutbox, Session, TurnCommit, TurnRow } from "../ports/stores.js";
 import { errorText } from "../domain/errors.js";
+import { conversationOf, placeOf } from "../providers/conversation.js";
 import { breakerOpenMs, ProviderGuard } from "../providers/guard.js";
 import { HonchoProvider } from "../providers/honcho.js";
 import { endIntent, mirrorIntent, turnIntents } from "../providers/intents.js";
@@ -58,6 +59,8 @@ export interface ExternalMemory {
   /** Adds the jobs of a finished turn to what else it earned. */
   readonly decide: (session: Session, turn: TurnRow, ending: Ending, other: TurnCommit["decide"]) => TurnCommit["decide"];
   readonly endIntents: (session: Session) => readonly NewIntent[];
+  /** What a summary of a long conversation should keep. Never rejects. */
+  readonly beforeCompress: (session: Session, entries: readonly unknown[], signal: AbortSignal) => Promise<string | undefined>;
   /** For `MemoryFiles`: after each change of a memory file. */
   readonly written: (written: { readonly owner: MemoryOwner; readonly after?: string; readonly before?: string }) => Promise<void>;
   readonly handlers: ProviderHandlers;
@@ -84,6 +87,8 @@ export function buildProvider(deps: ProviderDeps): ExternalMemory {
   });
   const recall = new Recall({ memory, store, clock, logger });
   const { sessions, turns, access } = stores;
+  const personOf = async (platform: string, accountId: string): Promise<string | undefined> =>
+    (await access.account(platform, accountId))?.personId;
   return {
     name: provider.name,
     tools: providerTools({ memory, store, clock, logger }),
@@ -95,6 +100,18 @@ export function buildProvider(deps: ProviderDeps): ExternalMemory {
       return { ...decided, intents: [...decided.intents, ...turnIntents(session, turn.id, lastMessageId, clock.now(), config.providers.syncAfterMs)] };
     },
     endIntents: (session) => (session.isPrivate ? [] : [endIntent(session, clock.now())]),
+    beforeCompress: async (session, _entries, signal) => {
+      if (session.isPrivate) return undefined;
+      try {
+        const turnsSoFar = await conversationOf({ sessions, turns, store, personOf }, session, Number.MAX_SAFE_INTEGER);
+        const last = turnsSoFar.at(-1);
+        if (last === undefined) return undefined;
+        return await memory.onPreCompress(turnsSoFar.filter(({ answered }) => answered), await placeOf(store, session, last.personId), signal);
+      } catch (error) {
+        logger.warn({ session: session.id, error: errorText(error) }, "the external memory could not be asked before a compression");
+        return undefined;
+      }
+    },
     written: async ({ owner, before }) => {
       const now = clock.now();
       const removes = before !== undefined;
@@ -111,7 +128,7 @@ export function buildProvider(deps: ProviderDeps): ExternalMemory {
       logger,
       entries: deps.entries,
       watermark: (sessionId) => deps.ledger.watermark("provider-sync", sessionId),
-      personOf: async (platform, accountId) => (await access.account(platform, accountId))?.personId,
+      personOf,
     }),
     people: new ProviderPeople({ memory, store, sessions, access, clock, ids, wake: deps.wake }),
     status: () => providerStatus(store, provider.name, clock.now()),
@@ -132,6 +149,7 @@ const noProvider: ExternalMemory = {
   tail: async () => undefined,
   decide: (_session, _turn, _ending, other) => other,
   endIntents: () => [],
+  beforeCompress: async () => undefined,
   written: async () => undefined,
   handlers: createProviderHandlers(undefined),
   people: undefined,

@@ -20,6 +20,8 @@ export const jobKinds = {
   review: { payload: covering.extend({ memory: z.boolean(), skills: z.boolean(), flush: z.boolean() }), attempts: 5 },
   stretch: { payload: covering, attempts: 10 },
   title: { payload: covering, attempts: 3 },
+  /** Prepares the hand-over of a long conversation for its next turn. `asked`: by the person, who is told of the result. */
+  handover: { payload: covering.extend({ asked: z.boolean(), focus: z.string().max(500).optional() }), attempts: 3 },
   /**
    * Turns for the external memory; days of outage fit into the attempts. `exceptTurn`: not yet this newest one. `forgetTurns`: take these back.
    * `startOver`: delete the remote session first. `end`: the session has ended. `removes` in all of these: until it is done nothing is recalled

@@ -6,14 +6,17 @@ import type { Clock, Ids, Logger } from "../ports/runtime.js";
 import type { Outbox, Session, Sessions, TurnCommit, TurnRow, Turns } from "../ports/stores.js";
 import type { Language } from "../words/catalogue.js";
 import type { Act } from "./acts.js";
+import type { Attachments } from "./attachments.js";
 import type { Channel, Channels } from "./channels.js";
 import type { SessionBook } from "./sessions.js";
+import type { Window } from "./window.js";
 
 export interface TurnRunnerDeps {
   readonly turns: Turns;
   readonly sessions: Sessions;
   readonly outbox: Outbox;
   readonly book: SessionBook;
+  readonly window: Window;
   readonly agent: Agent;
   readonly channels: Channels;
   readonly clock: Clock;
@@ -24,11 +27,16 @@ export interface TurnRunnerDeps {
   readonly timeZone: (act: Act) => Promise<string>;
   /** What was said in a group before the bot was addressed, oldest first; never rejects. */
   readonly earlier: (act: Act, session: { readonly id: string; readonly isNew: boolean }, channel: Channel) => Promise<readonly HistoryMessage[]>;
+  readonly attachments: Attachments;
   readonly limits: {
     readonly timeoutMs: number;
     readonly maxIterations: number;
     readonly toolResultChars: number;
     readonly turnResultChars: number;
+    /** Characters of all documents that come with one message. */
+    readonly documentChars: number;
+    /** Text parts of one answer; the rest goes as a file. 0 = no limit. */
+    readonly maxParts: number;
   };
   readonly progress: "off" | "line";
   /** Denial text when the speaker's role may not use a tool. */
@@ -37,7 +45,7 @@ export interface TurnRunnerDeps {
   readonly decide: (
     session: Session,
     turn: TurnRow,
-    ending: { readonly outcome: TurnCommit["outcome"]; readonly entries: readonly Entry[] },
+    ending: { readonly outcome: TurnCommit["outcome"]; readonly entries: readonly Entry[]; readonly windowTokens: number | undefined },
   ) => TurnCommit["decide"];
   /** Before the first model call of a turn; returns what was saved meanwhile, to be shown after the reply. */
   readonly prepare: (session: Session, speaker: TurnRow["speaker"]) => Promise<readonly string[]>;

@@ -3,7 +3,7 @@
  * Whatever the person is shown is what the transcript holds, so the next request starts from the same facts.
  */
 import type { AgentResult, ToolContext } from "../agent/agent.js";
-import { sealTranscript, type Entry } from "../domain/transcript.js";
+import { noUsage, sealTranscript, type Entry } from "../domain/transcript.js";
 import type { ModelFailureClass } from "../ports/chat-model.js";
 import type { Session, StoredEntry, TurnCommit, TurnRow } from "../ports/stores.js";
 import { holdsFenced } from "../safety/fence.js";
@@ -109,4 +109,31 @@ function closed(input: EndingInput, last: string): Entry[] {
   const work = [...sealTranscript(done)];
   while (work.at(-1)?.role === "assistant" && (work.at(-1) as { toolCalls?: unknown }).toolCalls === undefined) work.pop();
   return [...work, { role: "assistant", content: last }];
+}
+
+interface Ended {
+  readonly turn: TurnRow;
+  readonly session: Session;
+  readonly result: AgentResult | undefined;
+  readonly inboxIds: readonly number[];
+}
+
+/** What the ending stores, but for what is sent and decided. */
+export function commitOf(end: Ended, ending: Ending): Omit<TurnCommit, "outbox" | "decide"> {
+  const { turn, session, result } = end;
+  const reason = ending.reason === undefined ? {} : { reason: ending.reason };
+  const answered = ending.outcome === "answered";
+  const rest = answered ? "joined" : ending.outcome === "failed" ? "failed" : "stopped";
+  return {
+    turnId: turn.id,
+    claim: turn.claim,
+    outcome: ending.outcome,
+    ...reason,
+    entries: [turn.user, ...ending.entries],
+    inbox: end.inboxIds.map((id, index) => ({ id, disposition: answered && index === 0 ? "answered" : rest, ...reason })),
+    usage: result?.usage ?? noUsage,
+    model: result?.model ?? session.frozen?.model ?? "",
+    iterations: result?.iterations ?? 0,
+    counts: { memoryTurns: answered ? 1 : 0, skillIterations: result?.toolIterations ?? 0 },
+  };
 }

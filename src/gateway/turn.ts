@@ -6,7 +6,7 @@ import type { AgentResult } from "../agent/agent.js";
 import { GatewayError, errorText, type StoreError } from "../domain/errors.js";
 import type { Route } from "../domain/message.js";
 import { noUsage } from "../domain/transcript.js";
-import type { Session, StoredEntry, TurnCommit, TurnRow } from "../ports/stores.js";
+import type { Session, StoredEntry, TurnRow } from "../ports/stores.js";
 import { commandText, languageOf, text, type Language } from "../words/catalogue.js";
 import type { Channel } from "./channels.js";
 import { compose, userEntry, type Composed } from "./compose.js";

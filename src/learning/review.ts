@@ -18,6 +18,8 @@ export interface ReviewDeps {
   readonly agent: Agent;
   readonly sessions: Sessions;
   readonly turns: Turns;
+  /** All that the model saw of a session, what it continues included. */
+  readonly history: (sessionId: string) => Promise<readonly StoredEntry[]>;
   readonly outbox: Outbox;
   readonly store: LearningStore;
   readonly clock: Clock;
@@ -110,7 +112,7 @@ async function runReview(
   signal: AbortSignal,
 ): Promise<AgentResult> {
   const { payload } = job;
-  const history = (await deps.sessions.entries(session.id)).filter((stored) => stored.id <= payload.upTo);
+  const history = (await deps.history(session.id)).filter((stored) => stored.id <= payload.upTo);
   const stretch = {
     userTurns: covered.own.length,
     others: quoteOthers(covered.others),

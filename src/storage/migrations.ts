@@ -4,6 +4,7 @@
  */
 import { mailTables, workTables } from "./first-schema-mail.js";
 import { conversationTables, identityTables } from "./first-schema.js";
+import { handoverTables } from "./handovers.js";
 import { linkingTables } from "./linking-schema.js";
 import type { Migration } from "./migrate.js";
 import { providerTables } from "./provider-schema.js";
@@ -46,6 +47,12 @@ export const migrations: readonly Migration[] = [
     name: "linked-accounts",
     up(tx) {
       tx.exec(linkingTables);
+    },
+  },
+  {
+    name: "handovers",
+    up(tx) {
+      tx.exec(handoverTables);
     },
   },
 ];

@@ -40,7 +40,7 @@ describe("model.fallbacks", () => {
     // The first one rests: the second message did not wait for it.
     expect(where.model.requests).toHaveLength(3);
     expect(where.second.requests.map((request) => request.body.model)).toEqual(["stand-in", "stand-in"]);
-    expect(where.second.requests.every((request) => request.headers.authorization === "Bearer sk-key-of-the-second-model")).toBe(true);
+    expect(where.second.requests.every((request) => request.headers["authorization"] === "Bearer sk-key-of-the-second-model")).toBe(true);
     expect(where.second.refused).toEqual([]);
     const db = new SqliteDriver(where.home.path("data", "mneme.db"), { readonly: true });
     expect(db.prepare("select model, input_tokens > 0 as counted from turns").all()).toEqual([
