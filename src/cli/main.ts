@@ -158,11 +158,53 @@ function buildProgram(): Command {
     .description("put a backup back; the gateway must not run")
     .option("--force", "put aside what is in the data folder")
     .action(lazy(async () => (await import("./restore.js")).restoreBackup));
+  const access = program.command("access").description("show and change who may talk to the bot; a running gateway obeys at once").helpCommand(false);
+  access
+    .command("list")
+    .description("show who is admitted, by the settings and at run time, and the last changes")
+    .option("--json", "as JSON")
+    .action(lazy(async () => (await import("./access.js")).accessList));
+  access
+    .command("grant")
+    .argument("<account>", "platform:id")
+    .description("admit an account")
+    .option("--operator", "as an operator, who may approve others")
+    .action(lazy(async () => (await import("./access.js")).accessGrant));
+  access
+    .command("revoke")
+    .argument("<account>", "platform:id")
+    .description("take an account's admission away")
+    .action(lazy(async () => (await import("./access.js")).accessRevoke));
+  access
+    .command("role")
+    .argument("<account>", "platform:id")
+    .argument("<role>", "operator or user")
+    .description("change the role of an account")
+    .action(lazy(async () => (await import("./access.js")).accessRole));
+  access
+    .command("group")
+    .argument("<chat>", "platform:id of a chat")
+    .description("admit a group")
+    .option("--revoke", "take its admission away")
+    .action(lazy(async () => (await import("./access.js")).accessGroup));
   program
     .command("doctor")
     .description("check settings, tokens, model, Redis, disk and database, and name the remedies")
     .option("--json", "as JSON")
     .action(lazy(async () => (await import("./doctor.js")).doctor));
+  const memory = program.command("memory").description("export or delete what is held about a person").helpCommand(false);
+  memory
+    .command("export")
+    .description("write everything held about a person, here and at the external memory, into one folder")
+    .requiredOption("--person <id>", "person id, or platform:id of an account")
+    .requiredOption("--out <dir>", "a new folder")
+    .action(lazy(async () => (await import("./memory.js")).memoryExport));
+  memory
+    .command("forget")
+    .description("delete everything held about a person, here and at the external memory")
+    .requiredOption("--person <id>", "person id, or platform:id of an account")
+    .option("--yes", "do it")
+    .action(lazy(async () => (await import("./memory.js")).memoryForget));
   return program;
 }
 

@@ -162,6 +162,8 @@ function part(
     tx.run("insert into spaces (id, kind, created_at) values (?, 'person', ?)", [to, now]);
   }
   moveAccount(tx, account, from, to);
+  // Its running conversations hold what was known of both: they go no further.
+  tx.run("update sessions set ended_at = ?, end_reason = 'unlinked' where space_id = ? and ended_at is null", [now, to]);
   tx.run("delete from link_origins where platform = ? and account_id = ?", [account.platform, account.accountId]);
   tx.run("insert into audit (at, actor, act, subject, detail) values (?, ?, 'unlink', ?, ?)", [now, keyOf(account), keyOf(account), `${from} to ${to}`]);
   return { from, to, origin };
