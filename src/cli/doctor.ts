@@ -6,6 +6,7 @@ import { buildAdapters } from "../../adapters/registry.js";
 import { whatIsMissing } from "../../config/readiness.js";
 import type { GatewayConfig } from "../../config/schema.js";
 import { modelAddress, probeAdapter, probeModel, probeRedis } from "../app/probes.js";
+import { probeProvider } from "../app/provider.js";
 import { withStores, type OfflineDeps } from "../app/offline.js";
 import type { Finding } from "../ports/platform-adapter.js";
 import type { CliContext } from "./context.js";
@@ -17,7 +18,7 @@ import { offlineDeps } from "./offline.js";
 export async function doctor(context: CliContext, options: { readonly json?: boolean }): Promise<number> {
   const deps = offlineDeps(context);
   const { config } = deps;
-  const groups = await Promise.all([checkMachine(deps, context.cwd), modelFindings(deps), platformFindings(deps), redisFindings(deps)]);
+  const groups = await Promise.all([checkMachine(deps, context.cwd), modelFindings(deps), platformFindings(deps), redisFindings(deps), probeProvider(deps.config)]);
   const findings = [...settingsFindings(config), ...groups.flat(), ...(await accessFindings(deps))];
   const failed = findings.some(({ level }) => level === "error");
   if (options.json === true) context.print(JSON.stringify(findings, null, 2));

@@ -41,8 +41,8 @@ export interface GuardDeps {
 /** Failures in a row that open the breaker, and how long it stays open before one call may try, ms. */
 export const breakerLimit = 5;
 export const breakerOpenMs = 60_000;
-/** A job may wait for several model calls at the service, ms. */
-const slowCallMs = 180_000;
+/** Some jobs wait for several model calls at the service: so many times the limit of one call. */
+const slowCalls = 4;
 
 type SyncRest = Omit<SyncContext, "signal">;
 
@@ -90,7 +90,7 @@ export class ProviderGuard {
 
   async queuePrefetch(query: string, place: ProviderPlace, state: PrefetchState, stop: AbortSignal): Promise<readonly Recalled[]> {
     const work = (signal: AbortSignal) => this.#deps.provider.queuePrefetch?.(query, place, state, signal);
-    return (await this.#call("queuePrefetch", slowCallMs, work, stop)) ?? [];
+    return (await this.#call("queuePrefetch", this.#deps.limits.callMs * slowCalls, work, stop)) ?? [];
   }
 
   async syncTurn(turn: SyncedTurn, rest: SyncRest, stop: AbortSignal): Promise<readonly string[]> {
@@ -140,11 +140,11 @@ export class ProviderGuard {
   }
 
   exportPerson(person: PersonAtProvider): Promise<unknown> {
-    return this.#call("exportPerson", slowCallMs, (signal) => this.#deps.provider.exportPerson?.(person, signal));
+    return this.#call("exportPerson", this.#deps.limits.callMs * slowCalls, (signal) => this.#deps.provider.exportPerson?.(person, signal));
   }
 
   async forgetPerson(person: PersonAtProvider, stop?: AbortSignal): Promise<void> {
-    await this.#call("forgetPerson", slowCallMs, (signal) => this.#deps.provider.forgetPerson?.(person, signal), stop);
+    await this.#call("forgetPerson", this.#deps.limits.callMs * slowCalls, (signal) => this.#deps.provider.forgetPerson?.(person, signal), stop);
   }
 
   async linkPeople(personId: string, alias: string): Promise<void> {

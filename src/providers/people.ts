@@ -32,6 +32,9 @@ export interface Unlinked {
   readonly sessionIds: readonly string[];
 }
 
+/** Time for the deletion of what is here, ms. */
+const localDeletionMs = 5_000;
+
 export class ProviderPeople {
   readonly #deps: PeopleDeps;
 
@@ -71,6 +74,8 @@ export class ProviderPeople {
   async #forgetIntents(personId: string): Promise<NewIntent[]> {
     const { store, ids, clock } = this.#deps;
     const now = clock.now();
+    // The rows here go right after this call: a job that ran before would store them there anew.
+    const runAt = now + localDeletionMs;
     const { person, groups } = await this.#at(personId);
     const key = ids.next();
     const sessionId = `forget-${personId}`;
@@ -91,10 +96,10 @@ export class ProviderPeople {
     }
     for (const { spaceId } of groups) await store.dropCached({ spaceId }, now);
     return [
-      { id: `fgt-${key}`, kind: "provider-forget", sessionId, spaceId: personId, payload, runAt: now },
-      mirrorIntent({ target: "user", id: personId }, true, `${key}-u`, now),
-      mirrorIntent({ target: "memory", id: personId }, true, `${key}-m`, now),
-      ...groups.map(({ sessionId: id, spaceId }) => startOverIntent({ id, spaceId }, key, now)),
+      { id: `fgt-${key}`, kind: "provider-forget", sessionId, spaceId: personId, payload, runAt },
+      mirrorIntent({ target: "user", id: personId }, true, `${key}-u`, runAt),
+      mirrorIntent({ target: "memory", id: personId }, true, `${key}-m`, runAt),
+      ...groups.map(({ sessionId: id, spaceId }) => startOverIntent({ id, spaceId }, key, runAt)),
     ];
   }
 
