@@ -98,9 +98,10 @@ export class Health {
     this.#lastWriteAt = deps.clock.now();
   }
 
-  /** Begins to look and to write; the first report is stored at once. */
+  /** Looks and writes now, and regularly from now on; called again, it looks at once. */
   start(): void {
-    this.#ticking = this.#tick();
+    this.#cancel?.();
+    this.#ticking = this.#ticking.then(() => this.#tick());
   }
 
   /** Resolves when the last look has ended: the store may be closed then. */
@@ -124,6 +125,7 @@ export class Health {
 
   async #tick(): Promise<void> {
     const { db, clock, logger } = this.#deps;
+    if (this.#stopped) return;
     const report = await this.check();
     try {
       await this.#within(saveHealth(db, JSON.stringify(report), clock.now()));
@@ -134,9 +136,8 @@ export class Health {
       this.#writeError = errorText(error);
     }
     if (this.#stopped) return;
-    this.#cancel = clock.after(this.#limits.tickMs, () => {
-      this.#ticking = this.#tick();
-    });
+    this.#cancel?.();
+    this.#cancel = clock.after(this.#limits.tickMs, () => this.start());
   }
 
   async #check(): Promise<HealthReport> {

@@ -52,8 +52,9 @@ export class Monitor {
     }
   }
 
-  /** Loads what only metrics need; call it when the start is over. Never rejects. */
+  /** The start is over: looks again, and loads what only metrics need. Never rejects. */
   async warm(): Promise<void> {
+    this.health.start();
     if (!this.#deps.serve) return;
     await this.#metrics
       .load()

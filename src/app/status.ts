@@ -2,25 +2,37 @@
 import type { Account } from "../domain/identity.js";
 import type { JobLedger } from "../ports/job-queue.js";
 import { quickCheck, readOverview, type Overview } from "../storage/overview.js";
+import { loadHealth } from "../storage/queue-ages.js";
+import type { HealthReport } from "./health.js";
 import type { Offline } from "./offline.js";
 
 export interface Status extends Overview {
   readonly jobs: Awaited<ReturnType<JobLedger["counts"]>>;
+  /** Whoever does jobs and was heard of in the last half minute: workers, or the gateway itself. */
+  readonly workers: Awaited<ReturnType<JobLedger["workers"]>>;
+  /** The last report of a gateway; old when none runs. */
+  readonly health: HealthReport | undefined;
   readonly people: { readonly admitted: number; readonly operators: readonly Pick<Account, "platform" | "accountId" | "displayName">[] };
   /** Pairing codes that wait for approval. */
   readonly codes: number;
 }
 
+const workerAliveMs = 30_000;
+
 export async function readStatus({ db, stores, jobs, pairing }: Offline, now: number): Promise<Status> {
-  const [overview, counts, accounts, codes] = await Promise.all([
+  const [overview, counts, workers, health, accounts, codes] = await Promise.all([
     readOverview(db, now),
     jobs.counts(),
+    jobs.workers(now - workerAliveMs),
+    loadHealth(db),
     stores.access.accounts(),
     pairing.pending(),
   ]);
   return {
     ...overview,
     jobs: counts,
+    workers,
+    health: health === undefined ? undefined : (JSON.parse(health.report) as HealthReport),
     people: {
       admitted: accounts.filter(({ admittedAt }) => admittedAt !== undefined).length,
       operators: accounts

@@ -31,11 +31,31 @@ function summary(dir: string, running: boolean, state: Status, now: number): str
   );
   return [
     `Gateway:   ${running ? "running" : "not running"} on ${dir} (schema ${state.schema})`,
+    ...healthLines(running, state, now),
     `Turns:     ${turns}; sessions: ${state.activeSessions}`,
-    `Jobs:      ${jobs.open} open${oldestJob}, ${jobs.active} active, ${jobs.failed} failed`,
+    `Jobs:      ${jobs.open} open${oldestJob}, ${jobs.active} active, ${jobs.failed} failed${jobs.failed === 0 ? "" : " (mneme jobs list --state failed)"}; ${workers(running, state)}`,
     `People:    ${state.people.admitted} admitted; operators: ${operators.join(", ") || "none besides those of the settings"}`,
     ...(state.codes === 0 ? [] : [`Pairing:   ${state.codes} waiting for approval: mneme pair list`]),
   ];
+}
+
+/** A gateway looks every 10 s; what it said much earlier tells nothing about now. */
+const reportAgeMs = 60_000;
+
+function healthLines(running: boolean, { health }: Status, now: number): string[] {
+  if (!running) return [];
+  if (health === undefined || now - health.at > reportAgeMs) {
+    return [`Health:    unknown: the last report is ${health === undefined ? "missing" : `${span(now - health.at)} old`}`];
+  }
+  if (health.status === "ok") return [`Health:    ok, ${span(now - health.at)} ago`];
+  return health.problems.map(({ subject, message }) => `Health:    ${clean(subject)}: ${clean(message)}`);
+}
+
+function workers(running: boolean, state: Status): string {
+  // A gateway that does its jobs itself has a bare id, a worker process HOST-ID.
+  const names = state.workers.flatMap(({ worker }) => (worker.includes("-") ? [clean(worker)] : running ? ["the gateway itself"] : []));
+  if (names.length > 0) return `done by ${[...new Set(names)].join(", ")}`;
+  return running ? "nobody does them: start mneme worker" : "nobody does them now";
 }
 
 function platforms(state: Status, now: number): string {

@@ -2,7 +2,19 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { quickTelegram, operatorId, quiet, startGateway, textsIn, until, world, type Running } from "../support/gateway.js";
+import { runCli } from "../support/cli.js";
+import {
+  countRows,
+  environmentOf,
+  quickTelegram,
+  operatorId,
+  quiet,
+  startGateway,
+  textsIn,
+  until,
+  world,
+  type Running,
+} from "../support/gateway.js";
 
 interface Health {
   readonly status: string;
@@ -88,6 +100,36 @@ describe("/healthz", () => {
     expect(warning).toMatchObject({ level: "warn" });
     expect(JSON.stringify(warning)).toContain("Set another http.port");
   });
+});
+
+describe("mneme status", () => {
+  it("shows the running gateway's health, what is wrong, and who does the jobs", async () => {
+    const where = await world();
+    const running = await startGateway(where, { MNEME__telegram__pollTimeoutSeconds: "1" }, quickTelegram);
+    const options = { cwd: where.home.dir, env: environmentOf(where) };
+    await until(
+      "a good report",
+      () => countRows(where, `select count(*) n from settings where scope = 'health' and value like '%"status":"ok"%'`) === 1,
+    );
+
+    const well = await runCli(["status"], options);
+    where.telegram.fail("getUpdates", { never: "before" });
+    await until("health is red", async () => (await health(running)).code === 503);
+    await until(
+      "the report says so",
+      () => countRows(where, `select count(*) n from settings where scope = 'health' and value like '%failing%'`) === 1,
+      15_000,
+    );
+    const ill = await runCli(["status"], options);
+    await running.stop();
+    const off = await runCli(["status"], options);
+
+    expect(well.out).toMatch(/^Health: +ok/m);
+    expect(well.out).toMatch(/^Jobs: .*done by the gateway itself$/m);
+    expect(ill.out).toMatch(/^Health: +platform telegram: (reconnecting|stopped|starting)/m);
+    expect(off.out).not.toContain("Health:");
+    expect(off.out).toMatch(/^Jobs: .*nobody does them now$/m);
+  }, 60_000);
 });
 
 describe("/metrics", () => {
