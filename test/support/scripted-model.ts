@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { refusal, type Refusal, type WireRequest } from "./scripted-model-rules.js";
+import { transcribe, type Hear, type HeardRecording } from "./scripted-transcription.js";
 import { sendError, writeReply, type ScriptedReply } from "./scripted-model-reply.js";
 
 export type { ScriptedReply, ScriptedCall, Fault } from "./scripted-model-reply.js";
@@ -34,6 +35,8 @@ export interface ScriptedModelOptions {
   readonly apiKey?: string;
   /** Optional fields this server refuses with a 400 that names them (for example `stream_options`). */
   readonly refuseFields?: readonly string[];
+  /** What recordings say; without it they get a 404, as from a server that has no such model. */
+  readonly hear?: Hear;
   readonly onRequest?: (request: RecordedRequest) => void;
 }
 
@@ -44,6 +47,8 @@ export interface ScriptedModel {
   /** Accepted completion requests, oldest first. */
   readonly requests: readonly RecordedRequest[];
   readonly refused: readonly { readonly refusal: Refusal; readonly raw: string }[];
+  /** Recordings that were sent to be written down, oldest first. */
+  readonly heard: readonly HeardRecording[];
   /** Adds replies to the queue; a string is a text answer. */
   push(...replies: readonly (ScriptedReply | string)[]): void;
   /** Replaces the function used when the queue is empty. */
@@ -57,6 +62,7 @@ export interface ScriptedModel {
 export async function startScriptedModel(options: ScriptedModelOptions = {}): Promise<ScriptedModel> {
   const requests: RecordedRequest[] = [];
   const refused: { refusal: Refusal; raw: string }[] = [];
+  const heard: HeardRecording[] = [];
   const queue: (ScriptedReply | string)[] = [];
   const waiting = new Set<() => void>();
   let answer: Answer =
@@ -122,6 +128,8 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ object: "list", data }));
     } else if (request.method === "POST" && path === "/v1/chat/completions") {
       await complete(request, response);
+    } else if (options.hear !== undefined && request.method === "POST" && path === "/v1/audio/transcriptions") {
+      await transcribe(request, response, options.hear, heard);
     } else {
       sendError(response, 404, {
         message: `Unknown request URL: ${request.method} ${path}`,
@@ -153,6 +161,7 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
     port,
     requests,
     refused,
+    heard,
     push: (...replies) => void queue.push(...replies),
     answerWith(next) {
       answer = next;

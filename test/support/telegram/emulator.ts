@@ -100,6 +100,7 @@ export async function startTelegramEmulator(options: TelegramEmulatorOptions = {
   await server.listen(options.port);
   let port = 0;
   let albums = 0;
+  let photos = 0;
   let queries = 0;
   const watchers = new Set<() => void>();
   server.onCall = () => {
@@ -200,8 +201,10 @@ export async function startTelegramEmulator(options: TelegramEmulatorOptions = {
       );
     },
     photo() {
-      const small = world.addFile(Buffer.alloc(90, 1), "small.jpg");
-      const large = world.addFile(Buffer.alloc(1024, 2), "large.jpg");
+      // Each photo is another one: the beginning of a JPEG, then its number.
+      photos += 1;
+      const small = world.addFile(jpeg(90, photos), "small.jpg");
+      const large = world.addFile(jpeg(1024, photos), "large.jpg");
       const size = (file: typeof small, width: number): object => ({
         file_id: file.file_id,
         file_unique_id: file.file_unique_id,
@@ -301,6 +304,10 @@ export async function startTelegramEmulator(options: TelegramEmulatorOptions = {
   };
   if (options.control !== undefined) control.route = options.control(emulator);
   return emulator;
+}
+
+function jpeg(size: number, fill: number): Buffer {
+  return Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(size - 4, fill)]);
 }
 
 export type { Stored, TgChat, TgEntity, TgMessage, TgUpdate, TgUser } from "./model.js";
