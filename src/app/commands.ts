@@ -28,7 +28,7 @@ export interface CommandDeps {
   readonly config: GatewayConfig;
   readonly stores: Stores;
   readonly features: Features;
-  readonly external: Pick<ExternalMemory, "people">;
+  readonly external: Pick<ExternalMemory, "people" | "status">;
   readonly people: People;
   readonly accounts: Pick<Accounts, "commands">;
   readonly pairing: Pairing;
@@ -66,13 +66,16 @@ export function commandRunner(deps: CommandDeps): CommandRunner {
           const usages = ownersFor(context, features.memorySwitches).map((owner) => [owner.target, features.usage(owner)] as const);
           return Object.fromEntries(usages);
         },
-        operatorLines: async (context) =>
-          deps.platforms().map((state) =>
+        operatorLines: async (context) => {
+          const platforms = deps.platforms().map((state) =>
             text(context.language, "status.platform", {
               platform: state.platform,
               state: state.ok ? "ok" : (state.lastError ?? state.health.state),
             }),
-          ),
+          );
+          const external = await deps.external.status();
+          return external === undefined ? platforms : [...platforms, external];
+        },
       }),
       ...sessionCommands({
         sessions,
@@ -85,7 +88,7 @@ export function commandRunner(deps: CommandDeps): CommandRunner {
         undone: async (session, turnId) => (await deps.external.people?.forgetTurn(session, turnId)) === "kept",
       }),
       ...knowledgeCommands({ files: features.memory, sessions, timeZone, enabled: features.memorySwitches, usage: features.usage }),
-      ...skillCommands({ files: features.skills.files, sessions, clock, timeZone, enabled: config.skills.enabled }),
+      ...skillCommands({ files: features.skills.files, sessions, clock, timeZone, enabled: config.skills.enabled, only: ({ message }) => people.skillsOf(message) }),
       ...searchCommands({ index: features.search, sessions, timeZone }),
       ...compressCommands({ sessions, ask: (session, asked) => deps.compression.ask(session, asked), wake: deps.wake }),
       ...usageCommands({ usage: people.usage, budgets: people.budgets, prices: config.prices, sessions, clock, timeZone }),

@@ -4,7 +4,9 @@ import type { JobLedger } from "../ports/job-queue.js";
 import { quickCheck, readOverview, type Overview } from "../storage/overview.js";
 import { loadHealth } from "../storage/queue-ages.js";
 import type { HealthReport } from "./health.js";
+import { createProviderStore } from "../storage/provider-store.js";
 import type { Offline } from "./offline.js";
+import { providerStatus } from "./provider.js";
 
 export interface Status extends Overview {
   readonly jobs: Awaited<ReturnType<JobLedger["counts"]>>;
@@ -13,13 +15,18 @@ export interface Status extends Overview {
   /** The last report of a gateway; old when none runs. */
   readonly health: HealthReport | undefined;
   readonly people: { readonly admitted: number; readonly operators: readonly Pick<Account, "platform" | "accountId" | "displayName">[] };
+  /** One line about the external memory, where one is chosen. */
+  readonly external: string | undefined;
   /** Pairing codes that wait for approval. */
   readonly codes: number;
 }
 
 const workerAliveMs = 30_000;
 
-export async function readStatus({ db, stores, jobs, pairing }: Offline, now: number): Promise<Status> {
+/** Nothing is stored here. */
+const noIds = { next: () => "" };
+
+export async function readStatus({ db, stores, jobs, pairing }: Offline, provider: string, now: number): Promise<Status> {
   const [overview, counts, workers, health, accounts, codes] = await Promise.all([
     readOverview(db, now),
     jobs.counts(),
@@ -39,6 +46,7 @@ export async function readStatus({ db, stores, jobs, pairing }: Offline, now: nu
         .filter(({ role }) => role === "operator")
         .map(({ platform, accountId, displayName }) => ({ platform, accountId, displayName })),
     },
+    external: provider === "none" ? undefined : await providerStatus(createProviderStore({ db, ids: noIds }), provider, now),
     codes: codes.length,
   };
 }

@@ -12,7 +12,7 @@ export async function status(context: CliContext, options: { readonly json?: boo
   const { config } = offlineDeps(context);
   const running = gatewayRuns(config);
   const now = systemClock.now();
-  const state = await inStores(context, (offline) => readStatus(offline, now));
+  const state = await inStores(context, (offline) => readStatus(offline, config.memory.provider, now));
   if (state === undefined) return exitCodes.failed;
   if (options.json === true) {
     context.print(JSON.stringify({ data: config.data.dir, running, at: now, ...state }, null, 2));
@@ -34,6 +34,7 @@ function summary(dir: string, running: boolean, state: Status, now: number): str
     ...healthLines(running, state, now),
     `Turns:     ${turns}; sessions: ${state.activeSessions}`,
     `Jobs:      ${jobs.open} open${oldestJob}, ${jobs.active} active, ${jobs.failed} failed${jobs.failed === 0 ? "" : " (mneme jobs list --state failed)"}; ${workers(running, state)}`,
+    ...(state.external === undefined ? [] : [`Memory:    ${clean(state.external)}`]),
     `People:    ${state.people.admitted} admitted; operators: ${operators.join(", ") || "none besides those of the settings"}`,
     ...(state.codes === 0 ? [] : [`Pairing:   ${state.codes} waiting for approval: mneme pair list`]),
   ];
