@@ -29,6 +29,7 @@ import { createSearchIndex } from "../storage/search-index.js";
 import { createSkillLog } from "../storage/skill-log.js";
 import type { Stores } from "../storage/stores.js";
 import type { ExternalMemory } from "./provider.js";
+import { onlySkills, restricted } from "./chat-skills.js";
 import { buildSkills, type Skills } from "./skills.js";
 
 export interface Features extends FeatureLife {
@@ -84,7 +85,9 @@ export function buildFeatures(deps: FeatureDeps): Features {
   const memoryTool = createMemoryTool({ files, clock, switches, ownTexts: reviewTexts });
   const memoryTools = memoryTool === undefined ? [] : [memoryTool];
   const skills = buildSkills({ dataDir: config.data.dir, log: createSkillLog({ db: deps.db }), sessions: stores.sessions, clock, logger });
-  const skillTools = config.skills.enabled ? skills.tools : [];
+  const only = onlySkills(config, stores);
+  const offered = only === undefined ? skills.tools : restricted(skills.tools, only, stores.sessions);
+  const skillTools = config.skills.enabled ? offered : [];
   const search = createSearchIndex({ db: deps.db });
   const recap = config.recall.recap === "on" && deps.aux !== undefined ? { aux: deps.aux } : {};
   const searchTool = createSearchTool({ index: search, logger, timeZone: config.timezone, ...recap });
@@ -101,7 +104,7 @@ export function buildFeatures(deps: FeatureDeps): Features {
     layers: [
       (session) => memoryLayers(files, switches, session, logger),
       deps.external.layers,
-      async (session) => (config.skills.enabled ? skills.layers(session) : []),
+      async (session) => (config.skills.enabled ? skills.layers(session, await only?.(session)) : []),
       async () => [{ id: "guidance-search", text: searchGuidance() }],
     ],
     memory: files,

@@ -4,6 +4,7 @@
  */
 import type { GatewayConfig } from "../../config/schema.js";
 import { isGroup } from "../domain/identity.js";
+import type { InboundMessage } from "../domain/message.js";
 import type { Act } from "../gateway/acts.js";
 import { Budgets } from "../gateway/budgets.js";
 import type { Channel } from "../gateway/channels.js";
@@ -43,6 +44,8 @@ export interface People {
   readonly budgets: Budgets;
   readonly timeZoneOf: (act: Act) => Promise<string>;
   readonly busyModeOf: (act: Act) => BusyMode;
+  /** Names of the only skills that may be used where a message was written; undefined = all. */
+  readonly skillsOf: (message: InboundMessage) => Promise<readonly string[] | undefined>;
   readonly zoneOfSession: (session: Session) => Promise<string>;
   readonly placeOf: (session: Session) => Promise<ChatPlace>;
   readonly resetDue: (session: Session) => Promise<string | undefined>;
@@ -85,6 +88,8 @@ export function buildPeople(deps: PeopleDeps): People {
       const { chat, threadId } = last;
       return chats.busyModeOf({ platform, chatId: chat.id, threadId, parentId: chat.parentId, containerId: chat.containerId });
     },
+    skillsOf: async ({ platform, chat, threadId }) =>
+      chats.skillsOf({ platform, chatId: chat.id, threadId, parentId: chat.parentId, containerId: chat.containerId }),
     zoneOfSession,
     placeOf: async ({ platform, chatId, threadId, chatKind }) => {
       const own = { platform, chatId, threadId };

@@ -25,7 +25,7 @@ export interface Skills {
   readonly files: SkillFiles;
   readonly tools: readonly Tool[];
   /** Index (as the folders are now) and guidance. */
-  readonly layers: (session: Pick<Session, "spaceId" | "spaceKind">) => Promise<readonly Layer[]>;
+  readonly layers: (session: Pick<Session, "spaceId" | "spaceKind">, only?: readonly string[]) => Promise<readonly Layer[]>;
 }
 
 export function buildSkills({ dataDir, log, sessions, clock, logger }: SkillsDeps): Skills {
@@ -37,9 +37,9 @@ export function buildSkills({ dataDir, log, sessions, clock, logger }: SkillsDep
   return {
     files,
     tools: createSkillTools({ files, clock, logger, loaded }),
-    layers: (session) =>
+    layers: (session, only) =>
       Promise.resolve([
-        { id: "skills", text: index.text({ id: session.spaceId, kind: session.spaceKind }) },
+        { id: "skills", text: index.text({ id: session.spaceId, kind: session.spaceKind }, only) },
         { id: "guidance-skills", text: skillsGuidance() },
       ]),
   };

@@ -23,6 +23,8 @@ export interface SkillCommandDeps {
   readonly clock: Clock;
   readonly timeZone: string;
   readonly enabled: boolean;
+  /** Names of the only skills that may be used in a chat; undefined = all. */
+  readonly only?: (context: CommandContext) => Promise<readonly string[] | undefined>;
 }
 
 const logLength = 10;
@@ -155,13 +157,14 @@ function show(deps: SkillCommandDeps, shown: Shown, context: CommandContext, key
   return text(language, "skills.share-confirm", { name, share: command, text: `${listed}\n\n${whole}` });
 }
 
-async function skill({ files, clock, enabled }: SkillCommandDeps, context: CommandContext): Promise<CommandReply> {
+async function skill({ files, clock, enabled, only }: SkillCommandDeps, context: CommandContext): Promise<CommandReply> {
   const { language, args } = context;
   if (!enabled) return { markdown: text(language, "skills.off") };
   const [name = ""] = args.split(/\s/u);
   if (name === "") return { markdown: text(language, "skill.usage", { command: `\`${context.form("skill")}\`` }) };
   const space = spaceOf(context);
-  const found = files.find(space, name.toLowerCase());
+  const allowed = await only?.(context);
+  const found = allowed?.includes(name.toLowerCase()) === false ? undefined : files.find(space, name.toLowerCase());
   const bytes = found === undefined ? undefined : files.state(found.owner, found.meta.name).files.get("SKILL.md")?.bytes;
   if (found === undefined || bytes === undefined) return { markdown: notFound(context, name) };
   await files.log.viewed(space.id, found.meta.name, clock.now());

@@ -54,13 +54,15 @@ export class SkillIndex {
     return this.#look(owner).skills();
   }
 
-  /** The index of a space's skills as they are now; empty when there are none. */
-  text(space: Space): string {
+  /** The index of a space's skills as they are now; empty when there are none. `only`: names of the only ones to show. */
+  text(space: Space, only?: readonly string[]): string {
     const shared = this.#look(sharedOwner);
     const own = this.#look(ownerOf(space));
-    const key = `${space.kind} ${space.id} ${shared.fingerprint} ${own.fingerprint}`;
+    const key = `${space.kind} ${space.id} ${shared.fingerprint} ${own.fingerprint}${only === undefined ? "" : ` ${only.join(" ")}`}`;
     const held = this.#rendered.get(key);
-    const text = held ?? renderIndex(this.#merge(space, shared, own).filter(({ meta }) => fitsHost(meta.platforms, this.#deps.host)));
+    const text = held ?? renderIndex(this.#merge(space, shared, own).filter(
+      ({ meta }) => fitsHost(meta.platforms, this.#deps.host) && only?.includes(meta.name) !== false,
+    ));
     this.#rendered.delete(key);
     this.#rendered.set(key, text);
     const [oldest] = this.#rendered.keys();

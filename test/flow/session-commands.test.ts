@@ -210,6 +210,21 @@ describe("choices, rights and usage", () => {
     expect(await say(where, group, "/model scripted-two", bob)).toContain("Only operators");
   });
 
+  it("chats: skills leaves only the named skills in index, tools and /skill of that chat", async () => {
+    const { where } = await started({}, { chats: { [`telegram:${bob}`]: { skills: ["baking"] } } });
+    const skill = (name: string) => ({ name: "skill_manage", arguments: { action: "create", name, content: `---\nname: ${name}\ndescription: How ${name} goes.\n---\nDo it.` } });
+    where.model.push({ calls: [skill("baking")] }, "Done.", { calls: [skill("welding")] }, "Done.");
+    await say(where, bob, "save it");
+    await say(where, bob, "and this");
+    const refused = lastToolResult(where);
+    await say(where, bob, "/new");
+    await say(where, bob, "hello");
+
+    expect(refused).toContain("may not be used in this chat");
+    expect(where.model.requests.at(-1)?.raw).toContain("How baking goes.");
+    expect(await say(where, bob, "/skill welding hello")).toContain("no skill called");
+  });
+
   it("a tool that a role may not use is refused when it is called; the list is the same for everybody", async () => {
     const { where } = await started({ MNEME__access__roles__user__tools: "builtin,!memory" });
     where.model.push({ calls: [{ name: "memory", arguments: { action: "add", target: "memory", content: "The door is green." } }] }, "No.");
