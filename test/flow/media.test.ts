@@ -1,5 +1,5 @@
 /** Files in and out on every platform, through the real client libraries: albums, recordings, documents, sizes, long answers. */
-import { readdirSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { countRows, fullWorld, lastOf, operatorId, quiet, startGateway, until, type FullWorld } from "../support/gateway.js";
 import { pdfOf } from "../support/pdf.js";
@@ -71,7 +71,8 @@ const slack: Platform = {
     );
     chat.say({ channel: "D0AMY", user: "U0AMY", text, files: stored, subtype: "file_share" });
   },
-  texts: ({ slack: chat }) => chat.sent().map((message) => message.text ?? ""),
+  // People see the block; the text is for notifications.
+  texts: ({ slack: chat }) => chat.sent().map((message) => blockText(message.blocks) ?? message.text ?? ""),
   files: ({ slack: chat }) =>
     chat
       .sent()
@@ -79,6 +80,11 @@ const slack: Platform = {
       .map((file) => ({ name: String(file["name"]), content: chat.workspace.files.get(file.id)?.bytes.toString() ?? "" })),
   downloads: ({ slack: chat }) => chat.fileRequests.length,
 };
+
+function blockText(blocks: unknown): string | undefined {
+  if (!Array.isArray(blocks) || blocks.length === 0) return undefined;
+  return (blocks as { text?: string }[]).map((block) => block.text ?? "").join("");
+}
 
 const png = (fill: number): Buffer => Buffer.concat([Buffer.from("\x89PNG\r\n\x1A\n", "latin1"), Buffer.alloc(200, fill)]);
 const photo = (fill: number): GivenFile => ({ kind: "photo", name: `photo${fill}.png`, type: "image/png", bytes: png(fill) });
@@ -175,7 +181,8 @@ describe.each([telegram, discord, slack])("$name", (platform) => {
     expect(file?.name).toBe("answer.md");
     expect(caption.length).toBeLessThan(200);
     const numbers = [...texts, file?.content ?? ""].flatMap((text) => [...text.matchAll(/Line (\d+):/g)].map((found) => Number(found[1])));
-    expect(numbers).toEqual(lines.map((_, index) => index + 1));
+    const missing = lines.map((_, index) => index + 1).filter((number, index) => numbers[index] !== number);
+    expect(missing.slice(0, 3)).toEqual([]);
   }, 60_000);
 });
 
@@ -201,8 +208,7 @@ describe("files that people send", () => {
     expect(second?.startsWith((first ?? "").slice(0, -1))).toBe(true);
 
     const media = where.home.path("data", "media");
-    const { rmSync } = await import("node:fs");
-    for (const day of readdirSync(media)) rmSync(`${media}/${day}`, { recursive: true });
+      for (const day of readdirSync(media)) rmSync(`${media}/${day}`, { recursive: true });
     where.slack.say({ channel: "D0AMY", user: "U0AMY", text: "Still there?" });
     await answered(where, slack, 3);
     where.slack.say({ channel: "D0AMY", user: "U0AMY", text: "Really?" });
