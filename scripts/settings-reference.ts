@@ -1,9 +1,10 @@
 /**
- * The schema as a commented sample file and as JSON schema. Every setting in the sample is commented out with its default,
+ * The schema as a commented sample file, as a page and as JSON schema. Every setting in the sample is commented out with its default,
  * so the file works unchanged and says what each line would do.
  */
 import { stringify } from "yaml";
 import { z } from "zod";
+import { variables } from "../config/env.js";
 import { configSchema } from "../config/schema.js";
 import { bare, shapeOf } from "../config/schema-tree.js";
 
@@ -23,6 +24,50 @@ export function exampleSettings(active = false): string {
 /** The text of config/mneme.schema.json (JSON Schema 2020-12, for editors). */
 export function settingsSchema(): string {
   return `${JSON.stringify(z.toJSONSchema(configSchema, { io: "input", override: allowEmptySections }), null, 2)}\n`;
+}
+
+/** The text of docs/settings.md: one table for each section, in the order of the file. */
+export function settingsPage(): string {
+  const sections = Object.entries(shapeOf(configSchema) ?? {});
+  const single = sections.filter(([, schema]) => shapeOf(schema) === undefined);
+  const pages = sections.filter(([, schema]) => shapeOf(schema) !== undefined);
+  return [
+    "# Settings",
+    "",
+    "Made from the schema by `npm run generate`; `config/mneme.example.yaml` is the same as a file to copy. A setting is given in `mneme.yaml`, or in the environment or",
+    "`.env` as `MNEME__section__key` (the table below lists those that also have a short name). Secrets belong in the environment. A wrong key or value stops the start and says",
+    "what is allowed.",
+    "",
+    "| variable | setting |",
+    "| --- | --- |",
+    ...Object.entries(variables).map(([name, path]) => `| \`${name}\` | \`${path}\` |`),
+    "",
+    ...pages.flatMap(([name, schema]) => [`## ${name}`, "", describe(schema), "", ...tableOf(rowsOf(schema, name)), ""]),
+    "## Without a section",
+    "",
+    ...tableOf(single.flatMap(([name, schema]) => row(name, schema))),
+    "",
+  ].join("\n");
+}
+
+function rowsOf(schema: Schema, path: string): string[] {
+  return Object.entries(shapeOf(schema) ?? {}).flatMap(([key, child]) =>
+    shapeOf(child) === undefined ? row(`${path}.${key}`, child) : rowsOf(child, `${path}.${key}`),
+  );
+}
+
+function row(path: string, schema: Schema): string[] {
+  const fallback = defaultOf(schema);
+  const shown = fallback === undefined ? "" : `\`${JSON.stringify(fallback).replaceAll("|", "\\|")}\``;
+  return [`| \`${path}\` | ${shown} | ${describe(schema).replaceAll("|", "\\|")}${allowedNote(schema)} |`];
+}
+
+function tableOf(rows: readonly string[]): string[] {
+  return ["| setting | default | meaning |", "| --- | --- | --- |", ...rows];
+}
+
+function describe(schema: Schema): string {
+  return z.globalRegistry.get(schema)?.description ?? "";
 }
 
 /** A section whose settings are all commented out is null in YAML; the loader takes it, so editors should too. */

@@ -19,7 +19,8 @@ import { startSignOfLife } from "./sign-of-life.js";
 import { concat } from "./acts.js";
 import { askAgent } from "./turn-ask.js";
 import type { TurnRunnerDeps } from "./turn-deps.js";
-import { windowTurn, type WindowView } from "./window.js";
+import { windowTurn } from "./window-turn.js";
+import type { WindowView } from "./window.js";
 import { commitOf, endingOf } from "./turn-ending.js";
 
 interface TurnEnd {

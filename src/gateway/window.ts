@@ -2,13 +2,7 @@
  * What a turn needs so that its request fits the model's window. A session may be continued in another one on the way: the turn
  * goes on with what it is given back.
  */
-import { errorText } from "../domain/errors.js";
 import type { Frozen, Session, StoredEntry } from "../ports/stores.js";
-import { languageOf, text } from "../words/catalogue.js";
-import type { Channel } from "./channels.js";
-import { noticeRows } from "./notices.js";
-import type { RunningTurn } from "./running-turn.js";
-import type { TurnRunnerDeps } from "./turn-deps.js";
 
 export type FrozenSession = Session & { readonly frozen: Frozen };
 
@@ -40,29 +34,4 @@ export interface Window {
   ): Promise<WindowView | undefined>;
   /** What the last model call of a turn took, in and out. */
   measured(sessionId: string, windowTokens: number | undefined): void;
-}
-
-/** For a turn: its abort, and a word to its chat. From the first word on nothing may join, since the person was told to wait. */
-export function windowTurn(
-  { outbox, logger, committed, language: setting }: Pick<TurnRunnerDeps, "outbox" | "logger" | "committed" | "language">,
-  running: RunningTurn,
-  channel: Channel,
-): WindowTurn {
-  const { messages } = running.act;
-  const route = messages.at(-1)?.route;
-  const language = languageOf(
-    setting,
-    messages.map((message) => message.text),
-  );
-  const tell: WindowTurn["tell"] = async (key) => {
-    running.lock();
-    if (route === undefined) return;
-    try {
-      await outbox.add(noticeRows(channel, route, text(language, key)));
-      committed();
-    } catch (error) {
-      logger.warn({ error: errorText(error) }, "the person could not be told that the conversation is condensed");
-    }
-  };
-  return { signal: running.signal, tell };
 }

@@ -13,25 +13,6 @@ import { entryFromRow, messageColumns, type StoredMessage } from "./session-rows
 import type { Tx } from "./sql.js";
 import type { Ids } from "../ports/runtime.js";
 
-/** Frozen once published: a change is a new migration. */
-export const handoverTables = `
-create table handovers (
-  session_id text primary key references sessions (id) on delete cascade,
-  text text not null,
-  head_ids text not null,
-  tail_ids text not null,
-  at integer not null
-) strict;
-
-create table prepared_handovers (
-  session_id text primary key references sessions (id) on delete cascade,
-  text text not null,
-  head_ids text not null,
-  up_to integer not null,
-  at integer not null
-) strict;
-`;
-
 export function createHandovers({ db, ids }: { readonly db: Database; readonly ids: Ids }): Handovers {
   return {
     history: (sessionId) => db.read((tx) => history(tx, sessionId)),
@@ -41,7 +22,9 @@ export function createHandovers({ db, ids }: { readonly db: Database; readonly i
           "select text, head_ids, up_to, at from prepared_handovers where session_id = ?",
           [sessionId],
         );
-        return row === undefined ? undefined : { sessionId, text: row.text, headIds: fromJson<number[]>(row.head_ids), upTo: row.up_to, at: row.at };
+        return row === undefined
+          ? undefined
+          : { sessionId, text: row.text, headIds: fromJson<number[]>(row.head_ids), upTo: row.up_to, at: row.at };
       });
     },
     prepare({ sessionId, text, headIds, upTo, at }, outbox) {
@@ -63,20 +46,29 @@ export function createHandovers({ db, ids }: { readonly db: Database; readonly i
 }
 
 function history(tx: Tx, sessionId: string): StoredEntry[] {
-  const own = tx.all<StoredMessage>(`select ${messageColumns} from messages where session_id = ? order by id`, [sessionId]).map(entryFromRow);
+  const own = tx
+    .all<StoredMessage>(`select ${messageColumns} from messages where session_id = ? order by id`, [sessionId])
+    .map(entryFromRow);
   const row = tx.get<{ text: string; head_ids: string; tail_ids: string; at: number }>(
     "select text, head_ids, tail_ids, at from handovers where session_id = ?",
     [sessionId],
   );
   if (row === undefined) return own;
   const byIds = (list: string): StoredEntry[] =>
-    tx.all<StoredMessage>(`select ${messageColumns} from messages where id in (select value from json_each(?)) order by id`, [list]).map(entryFromRow);
+    tx
+      .all<StoredMessage>(`select ${messageColumns} from messages where id in (select value from json_each(?)) order by id`, [list])
+      .map(entryFromRow);
   return [...byIds(row.head_ids), handoverEntry(sessionId, row), ...byIds(row.tail_ids), ...own];
 }
 
-function continueIn(tx: Tx, { parentId, childId, text, headIds, tailIds, turn, intents }: Continuation, now: number): "continued" | "busy" | "gone" {
+function continueIn(
+  tx: Tx,
+  { parentId, childId, text, headIds, tailIds, turn, intents }: Continuation,
+  now: number,
+): "continued" | "busy" | "gone" {
   if (tx.get("select 1 from sessions where id = ? and ended_at is null", [parentId]) === undefined) return "gone";
-  if (tx.get("select 1 from turns where session_id = ? and state = 'running' and id <> ?", [parentId, turn?.id ?? ""]) !== undefined) return "busy";
+  if (tx.get("select 1 from turns where session_id = ? and state = 'running' and id <> ?", [parentId, turn?.id ?? ""]) !== undefined)
+    return "busy";
   tx.run("update sessions set ended_at = ?, end_reason = 'continued' where id = ?", [now, parentId]);
   tx.run(
     `insert into sessions (id, key, space_id, space_kind, person_id, platform, chat_id, chat_kind, thread_id, origin, route, title, is_private,
@@ -94,8 +86,13 @@ function continueIn(tx: Tx, { parentId, childId, text, headIds, tailIds, turn, i
   ]);
   tx.run("delete from prepared_handovers where session_id = ?", [parentId]);
   if (turn !== undefined) {
-    const moved = tx.run("update turns set session_id = ? where id = ? and claim = ? and state = 'running'", [childId, turn.id, turn.claim]);
-    if (moved.changes !== 1) throw new GatewayError("turn.outdated", `Turn ${turn.id} lost its claim before its conversation was continued.`);
+    const moved = tx.run("update turns set session_id = ? where id = ? and claim = ? and state = 'running'", [
+      childId,
+      turn.id,
+      turn.claim,
+    ]);
+    if (moved.changes !== 1)
+      throw new GatewayError("turn.outdated", `Turn ${turn.id} lost its claim before its conversation was continued.`);
   }
   insertIntents(tx, intents, now);
   return "continued";

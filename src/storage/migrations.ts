@@ -4,7 +4,7 @@
  */
 import { mailTables, workTables } from "./first-schema-mail.js";
 import { conversationTables, identityTables } from "./first-schema.js";
-import { handoverTables } from "./handovers.js";
+import { handoverTables } from "./handover-schema.js";
 import { linkingTables } from "./linking-schema.js";
 import type { Migration } from "./migrate.js";
 import { providerTables } from "./provider-schema.js";

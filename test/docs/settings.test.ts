@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseEnvFile, variables, configFileVariable } from "../../config/env.js";
 import { parseSettings } from "../../config/load.js";
-import { exampleSettings, settingsSchema } from "../../scripts/settings-reference.js";
+import { exampleSettings, settingsPage, settingsSchema } from "../../scripts/settings-reference.js";
 import { configSchema } from "../../config/schema.js";
 import { coerce, leafPaths, schemaAt } from "../../config/schema-tree.js";
 import { z } from "zod";
@@ -16,6 +16,7 @@ describe("the settings' sample files", () => {
   it("are what the schema gives now (else: npm run generate)", () => {
     expect(read("config/mneme.example.yaml")).toBe(exampleSettings());
     expect(read("config/mneme.schema.json")).toBe(settingsSchema());
+    expect(read("docs/settings.md")).toBe(settingsPage());
   });
 
   it("work unchanged and mean the defaults", () => {

@@ -82,7 +82,7 @@ describe("secrets", () => {
     const options = { cwd: where.home.dir, env };
 
     const cli = startCli(["start"], options);
-    onTestFailed(() => process.stderr.write(cli.out().slice(-8_000) + cli.err()));
+    onTestFailed(() => void process.stderr.write(cli.out().slice(-8_000) + cli.err()));
     await until("the gateway runs", () => cli.out().includes("the gateway is running"), 40_000);
     // Calls fail with the token in their address, with the connection cut, and with an answer that names it.
     where.telegram.fail("getUpdates", { hangUp: "before", times: 2 });

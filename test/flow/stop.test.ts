@@ -18,7 +18,7 @@ const settings = {
 
 async function start(where: World): Promise<RunningCli> {
   const cli = startCli(["start"], { cwd: where.home.dir, env: environmentOf(where, settings) });
-  onTestFailed(() => process.stderr.write(cli.out().slice(-4_000) + cli.err()));
+  onTestFailed(() => void process.stderr.write(cli.out().slice(-4_000) + cli.err()));
   await until("the gateway runs", () => cli.out().includes("the gateway is running"), 30_000);
   return cli;
 }
