@@ -29,7 +29,10 @@ export async function personIdOf({ stores }: Offline, who: string): Promise<stri
   const account = colon < 0 ? undefined : await stores.access.account(who.slice(0, colon), who.slice(colon + 1));
   const personId = account?.personId ?? who;
   if ((await stores.access.accounts({ personId })).length > 0) return personId;
-  throw new GatewayError("input.invalid", `There is no person "${who}". Give a person's id, or an account as platform:id; \`mneme inbox\` shows accounts.`);
+  throw new GatewayError(
+    "input.invalid",
+    `There is no person "${who}". Give a person's id, or an account as platform:id; \`mneme inbox\` shows accounts.`,
+  );
 }
 
 /** Writes one folder. It must be new or empty, so that nothing of somebody else is mixed in. */
@@ -50,9 +53,17 @@ export async function exportPerson(deps: OfflineDeps, offline: Offline, personId
     memory: await files.events({ target: "memory", id: personId }, everyEvent),
     noted: await stores.memoryLog.pending(personId),
   });
-  write("conversations.json", await Promise.all(sessions.map(async ({ frozen: _frozen, ...rest }) => ({ ...rest, messages: await stores.sessions.entries(rest.id) }))));
+  write(
+    "conversations.json",
+    await Promise.all(
+      sessions.map(async ({ frozen: _frozen, ...rest }) => ({ ...rest, messages: await stores.sessions.entries(rest.id) })),
+    ),
+  );
   write("said-in-groups.json", await saidInGroups(offline, personId));
-  for (const [name, folder] of [["person", join("people", personId)], ["space", join("spaces", personId)]] as const) {
+  for (const [name, folder] of [
+    ["person", join("people", personId)],
+    ["space", join("spaces", personId)],
+  ] as const) {
     const source = join(deps.config.data.dir, folder);
     if (!existsSync(source)) continue;
     cpSync(source, join(out, name), { recursive: true });

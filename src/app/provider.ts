@@ -97,7 +97,10 @@ export function buildProvider(deps: ProviderDeps): ExternalMemory {
     decide: (session, turn, ending, other) => (counters, lastMessageId) => {
       const decided = other(counters, lastMessageId);
       if (session.isPrivate || ending.outcome !== "answered" || lastMessageId === 0) return decided;
-      return { ...decided, intents: [...decided.intents, ...turnIntents(session, turn.id, lastMessageId, clock.now(), config.providers.syncAfterMs)] };
+      return {
+        ...decided,
+        intents: [...decided.intents, ...turnIntents(session, turn.id, lastMessageId, clock.now(), config.providers.syncAfterMs)],
+      };
     },
     endIntents: (session) => (session.isPrivate ? [] : [endIntent(session, clock.now())]),
     beforeCompress: async (session, _entries, signal) => {
@@ -106,7 +109,11 @@ export function buildProvider(deps: ProviderDeps): ExternalMemory {
         const turnsSoFar = await conversationOf({ sessions, turns, store, personOf }, session, Number.MAX_SAFE_INTEGER);
         const last = turnsSoFar.at(-1);
         if (last === undefined) return undefined;
-        return await memory.onPreCompress(turnsSoFar.filter(({ answered }) => answered), await placeOf(store, session, last.personId), signal);
+        return await memory.onPreCompress(
+          turnsSoFar.filter(({ answered }) => answered),
+          await placeOf(store, session, last.personId),
+          signal,
+        );
       } catch (error) {
         logger.warn({ session: session.id, error: errorText(error) }, "the external memory could not be asked before a compression");
         return undefined;
@@ -157,7 +164,12 @@ const noProvider: ExternalMemory = {
   close: async () => undefined,
 };
 
-async function operatorNotice(deps: ProviderDeps, store: ProviderStore, name: string, what: "degraded" | "recovered"): Promise<NewOutbox[]> {
+async function operatorNotice(
+  deps: ProviderDeps,
+  store: ProviderStore,
+  name: string,
+  what: "degraded" | "recovered",
+): Promise<NewOutbox[]> {
   const language = deps.config.ui.language === "zh" ? "zh" : "en";
   const said = text(language, what === "degraded" ? "provider.degraded" : "provider.recovered", { name });
   const routes = await store.operatorRoutes([...deps.config.access.operators, ...deps.operators]);
@@ -182,7 +194,9 @@ export async function probeProvider(config: GatewayConfig): Promise<Finding[]> {
   const subject = "external memory";
   try {
     const late = AbortSignal.timeout(probeMs);
-    const limit = new Promise<never>((_resolve, reject) => late.addEventListener("abort", () => reject(new Error("no answer within 10 s"))));
+    const limit = new Promise<never>((_resolve, reject) =>
+      late.addEventListener("abort", () => reject(new Error("no answer within 10 s"))),
+    );
     await Promise.race([provider.initialize(late), limit]);
     return [{ level: "ok", subject, message: `${provider.name} answers.` }];
   } catch (error) {

@@ -19,7 +19,9 @@ export async function memoryExport(context: CliContext, options: { readonly pers
 export async function memoryForget(context: CliContext, options: { readonly person: string; readonly yes?: boolean }): Promise<number> {
   const deps = offlineDeps(context);
   if (options.yes !== true) {
-    context.complain("This deletes files, conversations and external memory of this person for good. Say --yes to do it; `mneme memory export` first keeps a copy.");
+    context.complain(
+      "This deletes files, conversations and external memory of this person for good. Say --yes to do it; `mneme memory export` first keeps a copy.",
+    );
     return exitCodes.usage;
   }
   const result = await inStores(context, async (offline) => forgetPersonOffline(deps, offline, await personIdOf(offline, options.person)));
@@ -28,6 +30,10 @@ export async function memoryForget(context: CliContext, options: { readonly pers
     context.complain("A turn or job of this person is running; nothing was deleted here. Try again in a moment.");
     return exitCodes.failed;
   }
-  context.print(result === "done" ? "Deleted, here and at the external memory." : "Deleted here. The external memory does not answer; the gateway goes on trying.");
+  context.print(
+    result === "done"
+      ? "Deleted, here and at the external memory."
+      : "Deleted here. The external memory does not answer; the gateway goes on trying.",
+  );
   return exitCodes.ok;
 }

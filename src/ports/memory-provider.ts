@@ -67,7 +67,7 @@ export interface MirrorToRemove {
   readonly target: MirroredEntry["target"];
   readonly key: string;
   readonly remoteId?: string;
-  isIt(content: string): boolean;
+  readonly isIt: (content: string) => boolean;
 }
 
 export interface ProviderTool {

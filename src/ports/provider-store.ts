@@ -54,7 +54,10 @@ export interface ProviderStore {
     startedAt: number,
   ): Promise<boolean>;
   /** Rows of a space, of a person's words, or of a session. */
-  dropCached(where: { readonly spaceId: string } | { readonly personId: string } | { readonly sessionId: string }, now: number): Promise<void>;
+  dropCached(
+    where: { readonly spaceId: string } | { readonly personId: string } | { readonly sessionId: string },
+    now: number,
+  ): Promise<void>;
   /** True while a deletion for one of these spaces is not done at the service: nothing may be recalled from them. */
   deleting(spaceIds: readonly string[]): Promise<boolean>;
 
@@ -63,7 +66,12 @@ export interface ProviderStore {
   refs(provider: string, kind: RefKind, scope: string): Promise<RemoteRef[]>;
   /** Stored before the call leaves. */
   beginRef(provider: string, kind: RefKind, localId: string, scope: string, now: number): Promise<void>;
-  endRef(provider: string, kind: RefKind, localId: string, outcome: { readonly state: "stored" | "refused"; readonly remoteIds: readonly string[] }): Promise<void>;
+  endRef(
+    provider: string,
+    kind: RefKind,
+    localId: string,
+    outcome: { readonly state: "stored" | "refused"; readonly remoteIds: readonly string[] },
+  ): Promise<void>;
   dropRef(provider: string, kind: RefKind, localId: string): Promise<void>;
 
   /** How often a session was deleted at the service. */
@@ -77,7 +85,10 @@ export interface ProviderStore {
   dropAlias(personId: string, alias: string): Promise<void>;
 
   /** Sessions in a person's own spaces (`personIds`), and group sessions in which one of the accounts spoke. Private ones never. */
-  sessionsOf(personIds: readonly string[], accounts: readonly { readonly platform: string; readonly accountId: string }[]): Promise<{
+  sessionsOf(
+    personIds: readonly string[],
+    accounts: readonly { readonly platform: string; readonly accountId: string }[],
+  ): Promise<{
     readonly own: readonly string[];
     readonly groups: readonly { readonly sessionId: string; readonly spaceId: string }[];
   }>;

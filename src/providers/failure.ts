@@ -25,7 +25,10 @@ export function providerError(name: string, error: unknown): GatewayError {
   }
   const why = status === 401 || status === 403 ? `it refuses our key (HTTP ${status})` : errorText(error);
   const after = retryAfterOf(error);
-  return new GatewayError("provider.unavailable", `${name}: ${why}`, { cause: error, ...(after === undefined ? {} : { retryAfterMs: after }) });
+  return new GatewayError("provider.unavailable", `${name}: ${why}`, {
+    cause: error,
+    ...(after === undefined ? {} : { retryAfterMs: after }),
+  });
 }
 
 /** An answer that is not what its page describes. */

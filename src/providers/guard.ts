@@ -103,11 +103,21 @@ export class ProviderGuard {
   }
 
   async forgetTurn(turnId: string, remoteIds: readonly string[], rest: SyncRest, stop: AbortSignal): Promise<void> {
-    await this.#call("forgetTurn", this.#deps.limits.callMs, (signal) => this.#deps.provider.forgetTurn?.(turnId, remoteIds, { ...rest, signal }), stop);
+    await this.#call(
+      "forgetTurn",
+      this.#deps.limits.callMs,
+      (signal) => this.#deps.provider.forgetTurn?.(turnId, remoteIds, { ...rest, signal }),
+      stop,
+    );
   }
 
   async forgetSession(place: ProviderPlace, remote: SessionAtProvider, stop: AbortSignal): Promise<void> {
-    await this.#call("forgetSession", this.#deps.limits.callMs, (signal) => this.#deps.provider.forgetSession?.(place, remote, signal), stop);
+    await this.#call(
+      "forgetSession",
+      this.#deps.limits.callMs,
+      (signal) => this.#deps.provider.forgetSession?.(place, remote, signal),
+      stop,
+    );
   }
 
   async handleToolCall(call: ProviderToolCall, stop: AbortSignal): Promise<string> {
@@ -136,7 +146,12 @@ export class ProviderGuard {
   }
 
   async onMemoryRemove(entry: MirrorToRemove, place: ProviderPlace, stop: AbortSignal): Promise<void> {
-    await this.#call("onMemoryRemove", this.#deps.limits.callMs, (signal) => this.#deps.provider.onMemoryRemove?.(entry, place, signal), stop);
+    await this.#call(
+      "onMemoryRemove",
+      this.#deps.limits.callMs,
+      (signal) => this.#deps.provider.onMemoryRemove?.(entry, place, signal),
+      stop,
+    );
   }
 
   exportPerson(person: PersonAtProvider): Promise<unknown> {
@@ -144,7 +159,12 @@ export class ProviderGuard {
   }
 
   async forgetPerson(person: PersonAtProvider, stop?: AbortSignal): Promise<void> {
-    await this.#call("forgetPerson", this.#deps.limits.callMs * slowCalls, (signal) => this.#deps.provider.forgetPerson?.(person, signal), stop);
+    await this.#call(
+      "forgetPerson",
+      this.#deps.limits.callMs * slowCalls,
+      (signal) => this.#deps.provider.forgetPerson?.(person, signal),
+      stop,
+    );
   }
 
   async linkPeople(personId: string, alias: string): Promise<void> {

@@ -50,7 +50,11 @@ export class HonchoClient {
   async #make(): Promise<Honcho> {
     const { apiKey, baseUrl, workspace } = this.#settings;
     const sdk = await import("@honcho-ai/sdk").catch((cause: unknown) => {
-      throw new ConfigError("config.invalid", "memory.provider is honcho, but its client is not installed. Run: npm install @honcho-ai/sdk@2.5.0", { cause });
+      throw new ConfigError(
+        "config.invalid",
+        "memory.provider is honcho, but its client is not installed. Run: npm install @honcho-ai/sdk@2.5.0",
+        { cause },
+      );
     });
     const key = apiKey === undefined ? {} : { apiKey };
     return new sdk.Honcho({ baseURL: baseUrl, workspaceId: workspace, timeout: requestMs, maxRetries: 0, ...key });

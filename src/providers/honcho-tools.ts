@@ -33,7 +33,8 @@ export const honchoTools: readonly ProviderTool[] = [
   },
   {
     name: "honcho_conclude",
-    description: "Keeps one lasting conclusion about the person, as a declarative sentence, when they said something that will matter for months.",
+    description:
+      "Keeps one lasting conclusion about the person, as a declarative sentence, when they said something that will matter for months.",
     input: z.object({ content: z.string().min(1).max(2000).describe("The conclusion.") }),
     effect: "once",
   },

@@ -122,7 +122,8 @@ export class HonchoProvider implements MemoryProvider {
 
   onMemoryWrite(entry: MirroredEntry, place: ProviderPlace, uncertain: boolean): Promise<string> {
     return this.#client.peer(mirrorPeer(entry.target, place), async (peer) => {
-      if (uncertain) for await (const held of await peer.conclusions.list({ size: 100 })) if (held.content === entry.content) return held.id;
+      if (uncertain)
+        for await (const held of await peer.conclusions.list({ size: 100 })) if (held.content === entry.content) return held.id;
       const [made] = await peer.conclusions.create({ content: entry.content });
       return text(name, "a conclusion", made?.id);
     });
@@ -131,7 +132,8 @@ export class HonchoProvider implements MemoryProvider {
   async onMemoryRemove({ target, remoteId, isIt }: MirrorToRemove, place: ProviderPlace): Promise<void> {
     await this.#client.peer(mirrorPeer(target, place), async (peer) => {
       if (remoteId !== undefined) return peer.conclusions.delete(remoteId).catch(unlessMissing);
-      for await (const held of await peer.conclusions.list({ size: 100 })) if (isIt(held.content)) await peer.conclusions.delete(held.id).catch(unlessMissing);
+      for await (const held of await peer.conclusions.list({ size: 100 }))
+        if (isIt(held.content)) await peer.conclusions.delete(held.id).catch(unlessMissing);
       return undefined;
     });
   }
@@ -162,7 +164,10 @@ export class HonchoProvider implements MemoryProvider {
   async #search(place: ProviderPlace, query: string, limit: number): Promise<string> {
     const found = await this.#each(place, async (peer) => {
       const [concluded, said] = await Promise.all([peer.conclusions.query(query, limit), peer.search(query, { limit })]);
-      const lines = [...concluded.map(({ content }) => `- concluded: ${content}`), ...said.map((one) => `- said ${one.createdAt}: ${one.content}`)];
+      const lines = [
+        ...concluded.map(({ content }) => `- concluded: ${content}`),
+        ...said.map((one) => `- said ${one.createdAt}: ${one.content}`),
+      ];
       return lines.join("\n");
     });
     const notes = await this.#client.peer(spaceTag(place.spaceId), async (peer) =>

@@ -166,8 +166,5 @@ export class ProviderPeople {
 }
 
 function mirrorsOf(id: string, key: string, now: number): NewIntent[] {
-  return [
-    mirrorIntent({ target: "user", id }, true, `${key}-u`, now),
-    mirrorIntent({ target: "memory", id }, true, `${key}-m`, now),
-  ];
+  return [mirrorIntent({ target: "user", id }, true, `${key}-u`, now), mirrorIntent({ target: "memory", id }, true, `${key}-m`, now)];
 }

@@ -51,7 +51,9 @@ export class Recall {
       memory.onTurnStart(place);
       if (await store.deleting(readable(place).map(({ spaceId }) => spaceId))) return undefined;
       const pieces = await this.#pieces(place, turn.said);
-      return recallBlock(pieces, (reason) => logger.warn({ provider: memory.name, session: session.id, reason }, "recalled text was left out"));
+      return recallBlock(pieces, (reason) =>
+        logger.warn({ provider: memory.name, session: session.id, reason }, "recalled text was left out"),
+      );
     } catch (error) {
       logger.info({ provider: memory.name, session: session.id, error: errorText(error) }, "this turn goes on without recall");
       return undefined;

@@ -33,7 +33,11 @@ export class SupermemoryClient {
   async #make(): Promise<Supermemory> {
     const { apiKey, baseUrl } = this.#settings;
     const sdk = await import("supermemory").catch((cause: unknown) => {
-      throw new ConfigError("config.invalid", "memory.provider is supermemory, but its client is not installed. Run: npm install supermemory@4.25.4", { cause });
+      throw new ConfigError(
+        "config.invalid",
+        "memory.provider is supermemory, but its client is not installed. Run: npm install supermemory@4.25.4",
+        { cause },
+      );
     });
     return new sdk.default({ apiKey, baseURL: baseUrl, timeout: requestMs, maxRetries: 0, logLevel: "off" });
   }

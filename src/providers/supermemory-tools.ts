@@ -5,7 +5,8 @@ import type { ProviderTool } from "../ports/memory-provider.js";
 export const supermemoryTools: readonly ProviderTool[] = [
   {
     name: "supermemory_store",
-    description: "Stores one thing in the long-term memory service on purpose, as a declarative sentence. Conversations are stored without it.",
+    description:
+      "Stores one thing in the long-term memory service on purpose, as a declarative sentence. Conversations are stored without it.",
     input: z.object({ content: z.string().min(1).max(8000).describe("What to store.") }),
     effect: "once",
   },

@@ -101,7 +101,9 @@ export class SupermemoryProvider implements MemoryProvider {
       case "supermemory_store":
         return this.#keep(place, input.content ?? "", `mneme-f-${call.callId}`, "fact", signal).then((id) => `Stored.\nid: ${id}`);
       case "supermemory_search":
-        return this.#search(place, input.query ?? "", input.limit ?? 8, signal).then((found) => found.map((one) => `- (${one.id}) ${one.text}`).join("\n"));
+        return this.#search(place, input.query ?? "", input.limit ?? 8, signal).then((found) =>
+          found.map((one) => `- (${one.id}) ${one.text}`).join("\n"),
+        );
       case "supermemory_forget":
         return this.#forget(place, input, signal);
       default:
@@ -148,7 +150,10 @@ export class SupermemoryProvider implements MemoryProvider {
   }
 
   #keep(place: ProviderPlace, content: string, customId: string, kind: string, signal: AbortSignal): Promise<string> {
-    return this.#add({ content, containerTag: spaceTag(place.spaceId), customId, entityContext: extractionInstruction, metadata: { mneme_kind: kind } }, signal);
+    return this.#add(
+      { content, containerTag: spaceTag(place.spaceId), customId, entityContext: extractionInstruction, metadata: { mneme_kind: kind } },
+      signal,
+    );
   }
 
   #add(body: Parameters<Supermemory["add"]>[0], signal: AbortSignal): Promise<string> {
@@ -169,7 +174,12 @@ export class SupermemoryProvider implements MemoryProvider {
         }),
       ),
     );
-    const lines = new Set(parts.flat().map((line) => line.trim()).filter((line) => line !== ""));
+    const lines = new Set(
+      parts
+        .flat()
+        .map((line) => line.trim())
+        .filter((line) => line !== ""),
+    );
     return [...lines].map((line) => `- ${line}`).join("\n");
   }
 
@@ -186,7 +196,11 @@ export class SupermemoryProvider implements MemoryProvider {
     return parts.flat().slice(0, limit);
   }
 
-  async #forget(place: ProviderPlace, { id, query }: { readonly id?: string; readonly query?: string }, signal: AbortSignal): Promise<string> {
+  async #forget(
+    place: ProviderPlace,
+    { id, query }: { readonly id?: string; readonly query?: string },
+    signal: AbortSignal,
+  ): Promise<string> {
     if (id !== undefined) {
       await this.#client.use((client) => client.memories.forget({ containerTag: spaceTag(place.spaceId), id }, { signal }));
       return `Forgotten: ${id}.`;

@@ -99,7 +99,10 @@ async function syncOne(
     await store.endRef(memory.name, "turn", turn.turnId, { state: "stored", remoteIds });
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== "input.invalid") throw error;
-    logger.error({ session: session.id, turn: turn.turnId, error: errorText(error) }, "the external memory refuses a turn for good; it is left out");
+    logger.error(
+      { session: session.id, turn: turn.turnId, error: errorText(error) },
+      "the external memory refuses a turn for good; it is left out",
+    );
     await store.endRef(memory.name, "turn", turn.turnId, { state: "refused", remoteIds: [] });
   }
 }
@@ -108,7 +111,9 @@ async function takeBack(deps: ProviderJobDeps, session: Session, turnIds: readon
   const { memory, store } = deps;
   if (!memory.canForgetTurns) return;
   const taken = new Set(turnIds);
-  const conversation = (await conversationOf(deps, session, Number.MAX_SAFE_INTEGER)).filter((turn) => turn.answered && !taken.has(turn.turnId));
+  const conversation = (await conversationOf(deps, session, Number.MAX_SAFE_INTEGER)).filter(
+    (turn) => turn.answered && !taken.has(turn.turnId),
+  );
   for (const turnId of turnIds) {
     const ref = await store.ref(memory.name, "turn", turnId);
     if (ref === undefined) continue;
@@ -125,7 +130,8 @@ async function startOver(deps: ProviderJobDeps, session: Session, jobId: string,
   const { memory, store, clock } = deps;
   if ((await store.ref(memory.name, "fact", jobId)) !== undefined) return;
   const place = await placeOf(store, session, session.personId ?? session.spaceId);
-  const idsOf = async (kind: "turn" | "fact"): Promise<string[]> => (await store.refs(memory.name, kind, session.id)).flatMap((row) => row.remoteIds);
+  const idsOf = async (kind: "turn" | "fact"): Promise<string[]> =>
+    (await store.refs(memory.name, kind, session.id)).flatMap((row) => row.remoteIds);
   await memory.forgetSession(place, { turns: await idsOf("turn"), facts: await idsOf("fact") }, signal);
   await store.startOver(memory.name, session.id);
   await store.beginRef(memory.name, "fact", jobId, `over:${session.id}`, clock.now());
@@ -144,8 +150,11 @@ async function prefetch(deps: ProviderJobDeps, job: ClaimedJob<"provider-prefetc
   const startedAt = clock.now();
   try {
     const layers = await memory.queuePrefetch(last.user, place, await stateOf(deps, session.id, turns.length), signal);
-    const rows = layers.filter(({ text }) => text.trim() !== "").map(({ layer, text }) => ({ layer, text, turn: turns.length, at: clock.now() }));
-    if (rows.length > 0) await store.putCached({ sessionId: session.id, spaceId: session.spaceId, personId: last.personId }, rows, startedAt);
+    const rows = layers
+      .filter(({ text }) => text.trim() !== "")
+      .map(({ layer, text }) => ({ layer, text, turn: turns.length, at: clock.now() }));
+    if (rows.length > 0)
+      await store.putCached({ sessionId: session.id, spaceId: session.spaceId, personId: last.personId }, rows, startedAt);
   } catch (error) {
     if (signal.aborted) throw error;
     logger.warn({ session: session.id, error: errorText(error) }, "recall for the next turn could not be prepared");

@@ -96,7 +96,11 @@ function isForeign(text: string, { said, untrusted }: Pick<ToolContext, "said" |
 }
 
 function runsOf(text: string): Set<string> {
-  const words = text.normalize("NFKC").toLowerCase().match(/\p{Script=Han}|[\p{L}\p{N}]+/gu) ?? [];
+  const words =
+    text
+      .normalize("NFKC")
+      .toLowerCase()
+      .match(/\p{Script=Han}|[\p{L}\p{N}]+/gu) ?? [];
   return new Set(words.slice(2).map((word, index) => `${words[index] ?? ""} ${words[index + 1] ?? ""} ${word}`));
 }
 

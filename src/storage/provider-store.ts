@@ -85,7 +85,10 @@ export function createProviderStore({ db, ids }: { readonly db: Database; readon
     putCached({ sessionId, spaceId, personId }, rows, startedAt) {
       return db.write((tx) => {
         const scopes = idList([`session:${sessionId}`, `space:${spaceId}`, `person:${personId}`]);
-        const dropped = tx.get("select 1 from provider_drops where scope in (select value from json_each(?)) and at >= ?", [scopes, startedAt]);
+        const dropped = tx.get("select 1 from provider_drops where scope in (select value from json_each(?)) and at >= ?", [
+          scopes,
+          startedAt,
+        ]);
         if (dropped !== undefined) return false;
         for (const { layer, turn, text, at } of rows)
           tx.run(
@@ -102,7 +105,10 @@ export function createProviderStore({ db, ids }: { readonly db: Database; readon
         "spaceId" in where ? ["space", where.spaceId] : "personId" in where ? ["person", where.personId] : ["session", where.sessionId];
       await db.write((tx) => {
         tx.run(`delete from provider_cache where ${kind}_id = ?`, [value]);
-        tx.run("insert into provider_drops (scope, at) values (?, ?) on conflict (scope) do update set at = excluded.at", [`${kind}:${value}`, now]);
+        tx.run("insert into provider_drops (scope, at) values (?, ?) on conflict (scope) do update set at = excluded.at", [
+          `${kind}:${value}`,
+          now,
+        ]);
       });
     },
     deleting(spaceIds) {
@@ -129,12 +135,15 @@ export function createProviderStore({ db, ids }: { readonly db: Database; readon
       await db.write((tx) => tx.run(sql, [state, toJson(remoteIds), provider, kind, localId]));
     },
     async dropRef(provider, kind, localId) {
-      await db.write((tx) => tx.run("delete from provider_refs where provider = ? and kind = ? and local_id = ?", [provider, kind, localId]));
+      await db.write((tx) =>
+        tx.run("delete from provider_refs where provider = ? and kind = ? and local_id = ?", [provider, kind, localId]),
+      );
     },
 
     generation: (sessionId) =>
       db.read(
-        (tx) => tx.get<{ generation: number }>("select generation from provider_sessions where session_id = ?", [sessionId])?.generation ?? 0,
+        (tx) =>
+          tx.get<{ generation: number }>("select generation from provider_sessions where session_id = ?", [sessionId])?.generation ?? 0,
       ),
     startOver(provider, sessionId) {
       return db.write((tx) => {
@@ -151,7 +160,9 @@ export function createProviderStore({ db, ids }: { readonly db: Database; readon
 
     aliases: (personId) =>
       db.read((tx) =>
-        tx.all<{ alias: string }>("select alias from provider_aliases where person_id = ? order by alias", [personId]).map(({ alias }) => alias),
+        tx
+          .all<{ alias: string }>("select alias from provider_aliases where person_id = ? order by alias", [personId])
+          .map(({ alias }) => alias),
       ),
     async addAlias(personId, alias, now) {
       const sql = "insert into provider_aliases (person_id, alias, at) values (?, ?, ?) on conflict (person_id, alias) do nothing";
@@ -166,7 +177,8 @@ export function createProviderStore({ db, ids }: { readonly db: Database; readon
     addIntents: (intents, now) => db.write((tx) => insertIntents(tx, intents, now)),
     waiting() {
       const kinds = idList(["provider-sync", "provider-mirror", "provider-forget"]);
-      const sql = "select count(*) as n from intents where state in (select value from json_each(?)) and kind in (select value from json_each(?))";
+      const sql =
+        "select count(*) as n from intents where state in (select value from json_each(?)) and kind in (select value from json_each(?))";
       return db.read((tx) => {
         const count = (states: readonly string[]): number => tx.get<{ n: number }>(sql, [idList(states), kinds])?.n ?? 0;
         return { open: count(["open", "active"]), failed: count(["failed"]) };

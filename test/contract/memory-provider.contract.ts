@@ -70,7 +70,10 @@ export function memoryProviderContract<Server extends RecordingServer>(driver: P
       const { server, provider } = await started();
       const call = { place: amy, callId: "call1" };
 
-      const stored = await provider.handleToolCall?.({ ...call, name: driver.storeTool, input: { content: "Her sister is called Mina." } }, never);
+      const stored = await provider.handleToolCall?.(
+        { ...call, name: driver.storeTool, input: { content: "Her sister is called Mina." } },
+        never,
+      );
       driver.plant(server, amy, "Her sister is called Mina.");
       const found = await provider.handleToolCall?.({ ...call, name: driver.searchTool, input: { query: "sister" } }, never);
       const recalled = await provider.prefetch?.("her sister", amy, never);
@@ -80,9 +83,10 @@ export function memoryProviderContract<Server extends RecordingServer>(driver: P
       expect(found).toContain("Mina");
       expect(recalled?.text).toContain("Mina");
       const tag = driver.tagOf(amy);
-      const about = server.requests.filter(({ path }) => !/\/workspaces$/.test(path));
+      const about = server.requests.filter(({ path }) => !path.endsWith("/workspaces"));
       expect(about.filter(({ path, body }) => !`${path} ${JSON.stringify(body)}`.includes(tag)).map(({ path }) => path)).toSatisfy(
-        (others: string[]) => others.every((path) => path.includes(spaceTag("amy")) || path.endsWith("/peers") || path.endsWith("/conclusions/query")),
+        (others: string[]) =>
+          others.every((path) => path.includes(spaceTag("amy")) || path.endsWith("/peers") || path.endsWith("/conclusions/query")),
       );
     });
 
@@ -221,6 +225,11 @@ async function guarded(provider: MemoryProvider): Promise<ProviderGuard> {
   const db = await openTestDatabase(tempHome());
   const store = createProviderStore({ db, ids: countingIds() });
   return new ProviderGuard({
-    provider, store, clock: systemClock, logger: collectingLogger(), notice: async () => [], limits: { prefetchMs: 300, callMs: 1_000 },
+    provider,
+    store,
+    clock: systemClock,
+    logger: collectingLogger(),
+    notice: async () => [],
+    limits: { prefetchMs: 300, callMs: 1_000 },
   });
 }

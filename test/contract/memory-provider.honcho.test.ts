@@ -28,9 +28,17 @@ describe("Honcho", () => {
 
     await make(server.url).syncTurn(turn, { place: amy, conversation: [turn], uncertain: false, signal: never });
 
-    expect(server.requests[0]).toMatchObject({ method: "POST", path: "/v3/workspaces", authorization: "Bearer key-1", body: { id: "test" } });
+    expect(server.requests[0]).toMatchObject({
+      method: "POST",
+      path: "/v3/workspaces",
+      authorization: "Bearer key-1",
+      body: { id: "test" },
+    });
     expect([...server.sessions]).toEqual([
-      [sessionTag(amy), { metadata: {}, deleted: false, peers: { [personTag(amy)]: {}, [agentPeer]: { observe_me: false, observe_others: true } } }],
+      [
+        sessionTag(amy),
+        { metadata: {}, deleted: false, peers: { [personTag(amy)]: {}, [agentPeer]: { observe_me: false, observe_others: true } } },
+      ],
     ]);
     expect(server.messages.map(({ peer_id, content, metadata }) => [peer_id, content, metadata["mneme_turn"]])).toEqual([
       [personTag(amy), "hello", "t1"],
@@ -90,7 +98,11 @@ describe("Honcho", () => {
     const run = (name: string, input: object): Promise<string> => provider.handleToolCall({ name, input, place: amy, callId: "c1" }, never);
 
     expect(provider.toolSchemas().map(({ name }) => name)).toEqual([
-      "honcho_profile", "honcho_search", "honcho_context", "honcho_reasoning", "honcho_conclude",
+      "honcho_profile",
+      "honcho_search",
+      "honcho_context",
+      "honcho_reasoning",
+      "honcho_conclude",
     ]);
     expect(await run("honcho_profile", {})).toBe("Name: Amy");
     expect(await run("honcho_search", { query: "walks" })).toBe("- concluded: Likes long walks.");

@@ -97,7 +97,10 @@ describe("Supermemory", () => {
     server.profiles.set(spaceTag("amy"), { static: ["Is a gardener."], dynamic: ["Plans a move."] });
 
     expect(provider.toolSchemas().map(({ name }) => name)).toEqual([
-      "supermemory_store", "supermemory_search", "supermemory_forget", "supermemory_profile",
+      "supermemory_store",
+      "supermemory_search",
+      "supermemory_forget",
+      "supermemory_profile",
     ]);
     expect(await provider.handleToolCall({ name: "supermemory_profile", input: {}, place: amy, callId: "c" }, never)).toBe(
       "- Is a gardener.\n- Plans a move.",

@@ -61,14 +61,23 @@ export async function startHonchoServer(options: { readonly apiKey?: string; rea
 
   const next = (kind: string): string => `${kind}${(serial += 1)}`;
   const sessionBody = (id: string, metadata: Record<string, unknown>): unknown => ({
-    id, workspace_id: "w", is_active: true, metadata, configuration: {}, created_at: at,
+    id,
+    workspace_id: "w",
+    is_active: true,
+    metadata,
+    configuration: {},
+    created_at: at,
   });
   const peerBody = (id: string): unknown => ({ id, workspace_id: "w", metadata: {}, configuration: {}, created_at: at });
   const page = (items: readonly unknown[], { query }: Recorded): unknown => {
     const size = Number(query.get("size") ?? 50);
     const number = Number(query.get("page") ?? 1);
     return {
-      items: items.slice((number - 1) * size, number * size), page: number, size, total: items.length, pages: Math.max(1, Math.ceil(items.length / size)),
+      items: items.slice((number - 1) * size, number * size),
+      page: number,
+      size,
+      total: items.length,
+      pages: Math.max(1, Math.ceil(items.length / size)),
     };
   };
   const filters = (request: Recorded): Record<string, unknown> => (request.body["filters"] ?? {}) as Record<string, unknown>;
@@ -83,7 +92,8 @@ export async function startHonchoServer(options: { readonly apiKey?: string; rea
 
   const server = await startRecordingServer(
     {
-      [`POST ${base}`]: ({ body }) => (goodId.test(String(body["id"])) ? { id: body["id"], metadata: {}, configuration: {}, created_at: at } : new Answer(422)),
+      [`POST ${base}`]: ({ body }) =>
+        goodId.test(String(body["id"])) ? { id: body["id"], metadata: {}, configuration: {}, created_at: at } : new Answer(422),
       [`POST ${ws}/peers`]: ({ body }) => {
         const id = String(body["id"]);
         if (!goodId.test(id)) return new Answer(422);
@@ -119,8 +129,14 @@ export async function startHonchoServer(options: { readonly apiKey?: string; rea
         if (batch.length === 0 || batch.length > 100) return new Answer(422);
         if (batch.some((one) => one.content.trim() === "" || !peers.has(one.peer_id))) return new Answer(422);
         const made = batch.map((one) => ({
-          id: next("m"), content: one.content, peer_id: one.peer_id, session_id: s, workspace_id: "w",
-          metadata: one.metadata ?? {}, created_at: one.created_at ?? at, token_count: 1,
+          id: next("m"),
+          content: one.content,
+          peer_id: one.peer_id,
+          session_id: s,
+          workspace_id: "w",
+          metadata: one.metadata ?? {},
+          created_at: one.created_at ?? at,
+          token_count: 1,
         }));
         messages.push(...made);
         return made;
@@ -154,10 +170,16 @@ export async function startHonchoServer(options: { readonly apiKey?: string; rea
       [`POST ${ws}/peers/:p/search`]: ({ body }, { p }) =>
         messages.filter((one) => one.peer_id === p && shares(one.content, String(body["query"]))).slice(0, Number(body["limit"] ?? 10)),
       [`POST ${ws}/peers/:p/sessions`]: (request, { p = "" }) =>
-        page([...sessions].filter(([, one]) => !one.deleted && p in one.peers).map(([id, one]) => sessionBody(id, one.metadata)), request),
+        page(
+          [...sessions].filter(([, one]) => !one.deleted && p in one.peers).map(([id, one]) => sessionBody(id, one.metadata)),
+          request,
+        ),
       [`POST ${ws}/conclusions`]: ({ body }) => {
         const made = (body["conclusions"] as Omit<Conclusion, "id" | "level" | "created_at">[]).map((one) => ({
-          ...one, id: next("c"), level: "explicit", created_at: at,
+          ...one,
+          id: next("c"),
+          level: "explicit",
+          created_at: at,
         }));
         conclusions.push(...made);
         return made;
@@ -174,9 +196,22 @@ export async function startHonchoServer(options: { readonly apiKey?: string; rea
     options.port,
   );
   return Object.assign(server, {
-    messages, conclusions, sessions, cards, representations, answers,
+    messages,
+    conclusions,
+    sessions,
+    cards,
+    representations,
+    answers,
     conclude(peerId: string, content: string) {
-      conclusions.push({ id: next("c"), content, observer_id: peerId, observed_id: peerId, session_id: null, level: "deductive", created_at: at });
+      conclusions.push({
+        id: next("c"),
+        content,
+        observer_id: peerId,
+        observed_id: peerId,
+        session_id: null,
+        level: "deductive",
+        created_at: at,
+      });
     },
   });
 }

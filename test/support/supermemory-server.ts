@@ -38,15 +38,29 @@ export async function startSupermemoryServer(options: { readonly port?: number }
     {
       "GET /v3/settings": () => ({}),
       "POST /v3/documents": ({ body }) => {
-        const { content, containerTag, customId, entityContext, metadata = {} } = body as Record<string, string> & { metadata?: Record<string, unknown> };
-        if (content === undefined || content.trim() === "" || !goodTag.test(containerTag ?? "") || !goodTag.test(customId ?? "x")) return new Answer(400);
+        const {
+          content,
+          containerTag,
+          customId,
+          entityContext,
+          metadata = {},
+        } = body as Record<string, string> & { metadata?: Record<string, unknown> };
+        if (content === undefined || content.trim() === "" || !goodTag.test(containerTag ?? "") || !goodTag.test(customId ?? "x"))
+          return new Answer(400);
         if ((entityContext ?? "").length > 1500) return new Answer(400);
         const known = customId === undefined ? undefined : documents.find((one) => one.customId === customId);
         if (known !== undefined) {
           Object.assign(known, { content, metadata, writes: known.writes + 1 });
           return { id: known.id, status: "queued" };
         }
-        const made = { id: `d${(serial += 1)}`, customId: customId ?? null, content, containerTag: containerTag ?? "", metadata: metadata as Record<string, unknown>, writes: 1 };
+        const made = {
+          id: `d${(serial += 1)}`,
+          customId: customId ?? null,
+          content,
+          containerTag: containerTag ?? "",
+          metadata,
+          writes: 1,
+        };
         documents.push(made);
         return { id: made.id, status: "queued" };
       },
