@@ -10,7 +10,16 @@ import { textsOf } from "../../src/words/catalogue.js";
 
 const root = join(import.meta.dirname, "..", "..");
 const read = (file: string) => readFileSync(join(root, file), "utf8");
-const pages = ["README.md", "ARCHITECTURE.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+const pages = [
+  "README.md",
+  "ARCHITECTURE.md",
+  "AGENTS.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  ...readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+];
 
 /** What stands between backticks outside of code blocks. */
 function codeSpans(page: string): string[] {
@@ -19,9 +28,24 @@ function codeSpans(page: string): string[] {
 
 /** Spans that can only be paths of this repository: below a top folder, or a file at the top. */
 function paths(page: string): string[] {
-  const top = /^(src|adapters|config|test|docs|scripts|\.ci)(\/[\w.-]+)*$|^(\.?[\w-]+\.(md|yml|yaml|mjs|ts)|\.env\.example|LICENSE)$/;
+  const top =
+    /^(src|adapters|config|test|docs|scripts|deploy|\.ci)(\/[\w.-]+)*$|^(\.?[\w-]+\.(md|yml|yaml|mjs|ts)|\.env\.example|LICENSE)$/;
   return codeSpans(page).filter(
-    (span) => top.test(span) && !["mneme.yaml", "USER.md", "MEMORY.md", "SKILL.md", "adapter.ts", "-files.ts", "-thread.ts"].includes(span),
+    (span) =>
+      top.test(span) &&
+      ![
+        "mneme.yaml",
+        "mneme.yml",
+        "USER.md",
+        "MEMORY.md",
+        "SOUL.md",
+        "SKILL.md",
+        "adapter.ts",
+        "inbound.ts",
+        "render.ts",
+        "-files.ts",
+        "-thread.ts",
+      ].includes(span),
   );
 }
 
@@ -78,11 +102,11 @@ describe("the pages", () => {
     const shown = codeSpans(read("README.md")).flatMap((span) => /^\/(\w+)/.exec(span)?.[1] ?? []);
     const described = Object.keys(textsOf("en")).flatMap((key) => /^help\.(\w+)$/.exec(key)?.[1] ?? []);
 
-    expect([...new Set(shown)].filter((name) => name !== "mneme" && !described.includes(name))).toEqual([]);
+    expect([...new Set(shown)].filter((name) => !["mneme", "healthz", "livez", "metrics"].includes(name) && !described.includes(name))).toEqual([]);
   });
 
-  it("stay within their size: README about 120 lines, AGENTS.md 100", () => {
-    expect(read("README.md").split("\n").length).toBeLessThanOrEqual(135);
+  it("stay within their size: README 150 lines, AGENTS.md 100", () => {
+    expect(read("README.md").split("\n").length).toBeLessThanOrEqual(150);
     expect(read("AGENTS.md").split("\n").length).toBeLessThanOrEqual(100);
   });
 
