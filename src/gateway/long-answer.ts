@@ -1,6 +1,6 @@
 /**
  * An answer of too many parts: where its text ends and its file begins. Pure. The cut is made in the Markdown, before rendering, so that
- * both sides are whole: between blocks where there is one, else between lines, and a code fence that is cut is closed and opened again.
+ * both sides are whole; the whole of a runaway answer is never rendered, since that may take seconds.
  */
 import type { RenderedPart } from "../domain/message.js";
 
@@ -10,73 +10,66 @@ export interface LongAnswer {
   readonly rest: string | undefined;
 }
 
-/** How many lines before the last possible one a border between blocks may lie. */
-const lookBack = 40;
-
-/** `render`: the platform's. At most `maxParts` parts; a single line that fills more of them is cut inside. */
-export function shorten(markdown: string, render: (markdown: string) => readonly RenderedPart[], maxParts: number): LongAnswer {
-  const all = render(markdown);
-  if (all.length <= maxParts) return { parts: all, rest: undefined };
-  const lines = markdown.split("\n");
-  const fits = (count: number): boolean => render(headOf(lines, count)).length <= maxParts;
-  const most = largest(lines.length, fits);
-  const cut = most === 0 ? 0 : borderBefore(lines, most, fits);
-  if (cut > 0) return { parts: render(headOf(lines, cut)), rest: tailOf(lines, cut) };
-  const units = largest(markdown.length, (count) => render(markdown.slice(0, count)).length <= maxParts);
-  const at = wordBorder(markdown, units);
-  return { parts: render(markdown.slice(0, at)), rest: markdown.slice(at).trimStart() };
+export interface Limits {
+  /** The platform's. */
+  readonly render: (markdown: string) => readonly RenderedPart[];
+  readonly maxParts: number;
+  /** About what one part holds, in UTF-16 units. */
+  readonly partLength: number;
 }
 
-/** The largest count from 0 to `limit` that holds, when every smaller one does. */
-function largest(limit: number, holds: (count: number) => boolean): number {
-  let low = 0;
-  let high = limit;
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if (holds(middle)) low = middle;
-    else high = middle - 1;
+/** Shares of the room that are tried, since markup grows or shrinks when it is rendered. */
+const shares = [0.9, 0.75, 0.6, 0.45, 0.3, 0.15, 0.05, 0.02];
+/** Markdown of up to this share of the room may still fit as a whole. */
+const mayFit = 1.1;
+
+/** At most `maxParts` parts and the rest; nothing is lost between them but white space. */
+export function shorten(markdown: string, { render, maxParts, partLength }: Limits): LongAnswer {
+  const room = maxParts * partLength;
+  if (markdown.length <= room * mayFit) {
+    const all = render(markdown);
+    if (all.length <= maxParts) return { parts: all, rest: undefined };
   }
-  return low;
-}
-
-/** The nearest border between blocks at or before a line, or that line itself. */
-function borderBefore(lines: readonly string[], most: number, fits: (count: number) => boolean): number {
-  for (let count = most; count > Math.max(0, most - lookBack); count -= 1) {
-    const isBorder = lines[count - 1]?.trim() === "" && openFence(lines, count) === undefined;
-    if (isBorder && lines.slice(0, count).some((line) => line.trim() !== "") && fits(count)) return count;
+  for (const share of shares) {
+    const cut = cutAt(markdown, Math.floor(Math.min(markdown.length, room) * share));
+    const parts = render(cut.head);
+    if (parts.length <= maxParts) return { parts, rest: cut.rest };
   }
-  return most;
+  return { parts: [], rest: markdown };
 }
 
-function headOf(lines: readonly string[], count: number): string {
-  const fence = openFence(lines, count);
-  return [...lines.slice(0, count), ...(fence === undefined ? [] : [fence.mark])].join("\n");
+/** Both sides of a cut at or before `target`: between blocks, else lines, else words; a code fence that is cut is closed and opened again. */
+function cutAt(markdown: string, target: number): { readonly head: string; readonly rest: string } {
+  const least = target / 2;
+  const before = markdown.slice(0, target);
+  const borders = [blockBorder(before, least), before.lastIndexOf("\n"), before.lastIndexOf(" ")];
+  const at = borders.find((border) => border > least) ?? wholeCharacter(markdown, target);
+  const head = markdown.slice(0, at);
+  const fence = openFence(head);
+  if (fence === undefined) return { head, rest: markdown.slice(at).trimStart() };
+  return { head: `${head}\n${fence.mark}`, rest: `${fence.opening}\n${markdown.slice(at).replace(/^\n/, "")}` };
 }
 
-function tailOf(lines: readonly string[], count: number): string {
-  const fence = openFence(lines, count);
-  const rest = lines.slice(count);
-  return fence === undefined ? rest.join("\n").replace(/^\n+/, "") : [fence.opening, ...rest].join("\n");
+/** The last empty line outside of code above `least`; -1 when there is none. */
+function blockBorder(text: string, least: number): number {
+  for (let at = text.lastIndexOf("\n\n"); at > least; at = text.lastIndexOf("\n\n", at - 1)) {
+    if (openFence(text.slice(0, at)) === undefined) return at;
+  }
+  return -1;
 }
 
-/** The code fence that is open after so many lines. */
-function openFence(lines: readonly string[], count: number): { readonly opening: string; readonly mark: string } | undefined {
+/** The code fence that is open at the end of a text. */
+function openFence(text: string): { readonly opening: string; readonly mark: string } | undefined {
   let open: { readonly opening: string; readonly mark: string } | undefined;
-  for (const line of lines.slice(0, count)) {
-    const found = /^\s*(`{3,}|~{3,})(.*)$/.exec(line);
-    const mark = found?.[1];
-    if (mark === undefined) continue;
-    const rest = found?.[2] ?? "";
-    if (open === undefined) open = mark.startsWith("`") && rest.includes("`") ? undefined : { opening: line.trimStart(), mark };
-    else if (mark.startsWith(open.mark) && rest.trim() === "") open = undefined;
+  for (const [line, mark = "", info = ""] of text.matchAll(/^ *(`{3,}|~{3,})(.*)$/gm)) {
+    if (open === undefined) open = mark.startsWith("`") && info.includes("`") ? undefined : { opening: line.trimStart(), mark };
+    else if (mark.startsWith(open.mark) && info.trim() === "") open = undefined;
   }
   return open;
 }
 
-/** A space before the cut when one is near, and never a half of a character. */
-function wordBorder(text: string, at: number): number {
-  const space = text.lastIndexOf(" ", at);
-  if (space > at - 200 && space > 0) return space;
+/** Not between the halves of a character. */
+function wholeCharacter(text: string, at: number): number {
   const before = text.charCodeAt(at - 1);
   return before >= 0xd800 && before < 0xdc00 ? at - 1 : at;
 }

@@ -2,7 +2,7 @@
  * A reply as outbox rows: the first part takes the preview over, and only it is a reply to the message. What is more than the allowed
  * parts goes as one file, with one short line above it that is within every platform's limit for captions.
  */
-import type { Route } from "../domain/message.js";
+import type { RenderedPart, Route } from "../domain/message.js";
 import type { NewOutbox } from "../ports/stores.js";
 import { text, type Language } from "../words/catalogue.js";
 import type { Channel } from "./channels.js";
@@ -22,8 +22,12 @@ export interface Reply {
 
 export function replyRows(reply: Reply): NewOutbox[] {
   const { adapter } = reply.channel;
-  const limit = reply.maxParts === 0 || !adapter.capabilities.files ? Infinity : reply.maxParts;
-  const { parts, rest: more } = shorten(reply.markdown, (markdown) => adapter.render(markdown), limit);
+  const { files, maxPartLength } = adapter.capabilities;
+  const render = (markdown: string): readonly RenderedPart[] => adapter.render(markdown);
+  const { parts, rest: more } =
+    reply.maxParts === 0 || !files
+      ? { parts: render(reply.markdown), rest: undefined }
+      : shorten(reply.markdown, { render, maxParts: reply.maxParts, partLength: maxPartLength });
   const { replyTo: _replyTo, ...rest } = reply.route;
   const of = { kind: "reply", turnId: reply.turnId, sessionId: reply.sessionId } as const;
   const rows: NewOutbox[] = parts.map((part, index) => ({

@@ -94,11 +94,24 @@ const voice: GivenFile = {
   type: "audio/ogg",
   bytes: Buffer.concat([Buffer.from("OggS"), Buffer.alloc(300, 7)]),
 };
-const report: GivenFile = { kind: "document", name: "report.pdf", type: "application/pdf", bytes: pdfOf(["Revenue was 12 million.", "Costs fell."]) };
-const heavy: GivenFile = { kind: "document", name: "archive.pdf", type: "application/pdf", bytes: Buffer.from("%PDF-1.4"), size: 25_000_000 };
+const report: GivenFile = {
+  kind: "document",
+  name: "report.pdf",
+  type: "application/pdf",
+  bytes: pdfOf(["Revenue was 12 million.", "Costs fell."]),
+};
+const heavy: GivenFile = {
+  kind: "document",
+  name: "archive.pdf",
+  type: "application/pdf",
+  bytes: Buffer.from("%PDF-1.4"),
+  size: 25_000_000,
+};
 const canHear = { MNEME__media__transcribe__model: "listener" };
 
-async function started(options: { readonly env?: Record<string, string>; readonly hear?: (recording: HeardRecording) => string | number } = {}) {
+async function started(
+  options: { readonly env?: Record<string, string>; readonly hear?: (recording: HeardRecording) => string | number } = {},
+) {
   const where = await fullWorld({ model: { answer: () => "Answer.", ...(options.hear === undefined ? {} : { hear: options.hear }) } });
   where.telegram.person(operatorId);
   const running = await startGateway(where, options.env);
@@ -150,7 +163,9 @@ describe.each([telegram, discord, slack])("$name", (platform) => {
     platform.send(where, { text: "Summarise it.", files: [report] });
     await answered(where, platform);
 
-    expect(lastOf(where)).toMatch(/Summarise it\.[^]*<attached-document name="report.pdf" type="application\/pdf" pages="2">\nRevenue was 12 million\.\n\nCosts fell\.\n<\/attached-document>/);
+    expect(lastOf(where)).toMatch(
+      /Summarise it\.[^]*<attached-document name="report.pdf" type="application\/pdf" pages="2">\nRevenue was 12 million\.\n\nCosts fell\.\n<\/attached-document>/,
+    );
     expect(countRows(where, "select count(*) n from messages where text = 'Summarise it.'")).toBe(1);
   });
 
@@ -208,7 +223,7 @@ describe("files that people send", () => {
     expect(second?.startsWith((first ?? "").slice(0, -1))).toBe(true);
 
     const media = where.home.path("data", "media");
-      for (const day of readdirSync(media)) rmSync(`${media}/${day}`, { recursive: true });
+    for (const day of readdirSync(media)) rmSync(`${media}/${day}`, { recursive: true });
     where.slack.say({ channel: "D0AMY", user: "U0AMY", text: "Still there?" });
     await answered(where, slack, 3);
     where.slack.say({ channel: "D0AMY", user: "U0AMY", text: "Really?" });
