@@ -82,7 +82,11 @@ export function buildAccounts(deps: AccountsDeps): Accounts {
       return overflow;
     },
     part: async ({ from, to, origin, account }) => {
-      const overflow = await partFiles(memory, { from, to, origin, accountKey: accountKey(account.platform, account.accountId) }, byCommand);
+      const overflow = await partFiles(
+        memory,
+        { from, to, origin, accountKey: accountKey(account.platform, account.accountId) },
+        byCommand,
+      );
       if (to !== origin.personId) {
         const own = await skillsOf(deps, from, accountKey(account.platform, account.accountId));
         await copySkills(skills.files, personSpace(from), personSpace(to), byCommand, (name) => own.has(name));

@@ -10,7 +10,9 @@ import type { Session } from "../ports/stores.js";
 import type { Stores } from "../storage/stores.js";
 
 /** Names of the only skills a session may use; undefined = all. */
-export type OnlySkills = (session: Pick<Session, "platform" | "chatId" | "threadId" | "chatKind">) => Promise<readonly string[] | undefined>;
+export type OnlySkills = (
+  session: Pick<Session, "platform" | "chatId" | "threadId" | "chatKind">,
+) => Promise<readonly string[] | undefined>;
 
 /** Undefined where no chat has such a rule. */
 export function onlySkills(config: GatewayConfig, stores: Pick<Stores, "access" | "overlay">): OnlySkills | undefined {

@@ -49,7 +49,11 @@ export interface People {
   readonly zoneOfSession: (session: Session) => Promise<string>;
   readonly placeOf: (session: Session) => Promise<ChatPlace>;
   readonly resetDue: (session: Session) => Promise<string | undefined>;
-  readonly earlier: (act: Act, session: { readonly id: string; readonly isNew: boolean }, channel: Channel) => Promise<readonly HistoryMessage[]>;
+  readonly earlier: (
+    act: Act,
+    session: { readonly id: string; readonly isNew: boolean },
+    channel: Channel,
+  ) => Promise<readonly HistoryMessage[]>;
   readonly permit: (tool: { readonly name: string }, turn: TurnRow) => string | undefined;
   /** Once an hour: overheard words that are a day old are removed. */
   readonly upkeep: () => Promise<void>;

@@ -46,7 +46,17 @@ export async function accessList(context: CliContext, options: { readonly json?:
   }
   if (found.audits.length > 0) {
     context.print("\nLast changes:");
-    context.print(table(["when", "by", "what", "whom"], found.audits.map(({ at, actor: by, act, subject, detail }) => [ago(at, now), by, act, detail === undefined ? subject : `${subject} (${detail})`])));
+    context.print(
+      table(
+        ["when", "by", "what", "whom"],
+        found.audits.map(({ at, actor: by, act, subject, detail }) => [
+          ago(at, now),
+          by,
+          act,
+          detail === undefined ? subject : `${subject} (${detail})`,
+        ]),
+      ),
+    );
   }
   return exitCodes.ok;
 }
@@ -57,7 +67,8 @@ export function accessGrant(context: CliContext, options: { readonly operator?: 
 }
 
 export function accessRole(context: CliContext, _options: object, account = "", role = ""): Promise<number> {
-  if (!roles.includes(role)) throw new GatewayError("input.invalid", `The role is one of ${roles.join(", ")}; access revoke takes the admission away.`);
+  if (!roles.includes(role))
+    throw new GatewayError("input.invalid", `The role is one of ${roles.join(", ")}; access revoke takes the admission away.`);
   return setRole(context, account, role as Role);
 }
 
@@ -75,7 +86,8 @@ export async function accessGroup(context: CliContext, options: { readonly revok
   });
   if (done === undefined) return exitCodes.failed;
   context.print(`The group ${chat} is ${admitted ? "admitted" : "no longer admitted"}.`);
-  if (!admitted && context.config().access.groups.includes(chat)) context.complain(`access.groups in the settings still admits ${chat}: remove it there too.`);
+  if (!admitted && context.config().access.groups.includes(chat))
+    context.complain(`access.groups in the settings still admits ${chat}: remove it there too.`);
   return exitCodes.ok;
 }
 
@@ -90,7 +102,9 @@ async function setRole(context: CliContext, account: string, role: Role | undefi
   const { operators, users } = context.config().access;
   const still = operators.includes(account) ? "access.operators" : users.includes(account) ? "access.users" : undefined;
   if (still !== undefined && role !== "operator") {
-    context.complain(`${still} in the settings still ${still === "access.operators" ? "makes it an operator" : "admits it"}: change it there too.`);
+    context.complain(
+      `${still} in the settings still ${still === "access.operators" ? "makes it an operator" : "admits it"}: change it there too.`,
+    );
   }
   return exitCodes.ok;
 }

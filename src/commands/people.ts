@@ -26,7 +26,12 @@ export function personCommands(deps: PeopleCommandDeps): Command[] {
   const personal = { who: "everybody", where: "dm" } as const;
   return [
     { name: "link", help: "help.link", ...personal, run: (context) => link(deps, context) },
-    { name: "unlink", help: "help.unlink", ...personal, run: async (context) => ({ markdown: await deps.linking.unlink(context.speaker, context.language) }) },
+    {
+      name: "unlink",
+      help: "help.unlink",
+      ...personal,
+      run: async (context) => ({ markdown: await deps.linking.unlink(context.speaker, context.language) }),
+    },
     { name: "profile", help: "help.profile", who: "everybody", where: "anywhere", run: (context) => profile(deps, context) },
     { name: "forget", help: "help.forget", ...personal, run: (context) => forget(deps, asked, context) },
   ];
@@ -60,7 +65,9 @@ async function profile({ profiles }: PeopleCommandDeps, context: CommandContext)
     return { markdown: wanted === "on" ? text(language, "profile.on", { off: forms.off }) : text(language, "profile.off") };
   }
   const isOn = await profiles.isOn(speaker, place.spaceId);
-  return { markdown: isOn ? text(language, "profile.state-on", { off: forms.off }) : text(language, "profile.state-off", { on: forms.on }) };
+  return {
+    markdown: isOn ? text(language, "profile.state-on", { off: forms.off }) : text(language, "profile.state-off", { on: forms.on }),
+  };
 }
 
 async function forget(deps: PeopleCommandDeps, asked: Map<string, number>, context: CommandContext): Promise<CommandReply> {

@@ -62,7 +62,15 @@ async function list(deps: SessionCommandDeps, context: CommandContext): Promise<
     const here = session.key === context.place.key && session.endedAt === undefined;
     return text(language, here ? "sessions.line-here" : "sessions.line", line);
   });
-  return { markdown: [text(language, "sessions.title"), "", ...lines, "", text(language, "sessions.hint", { resume: `\`${context.form("resume")}\`` })].join("\n") };
+  return {
+    markdown: [
+      text(language, "sessions.title"),
+      "",
+      ...lines,
+      "",
+      text(language, "sessions.hint", { resume: `\`${context.form("resume")}\`` }),
+    ].join("\n"),
+  };
 }
 
 async function resume(deps: SessionCommandDeps, context: CommandContext): Promise<CommandReply> {
@@ -88,7 +96,8 @@ async function resume(deps: SessionCommandDeps, context: CommandContext): Promis
   };
   const done = await deps.care.resume(found.id, target, deps.clock.now(), intents);
   if (done === "busy") return { markdown: text(language, "sessions.busy", { stop: `\`${context.form("stop")}\`` }) };
-  if (done === "gone") return { markdown: text(language, "resume.none", { name: quoteName(args), sessions: `\`${context.form("sessions")}\`` }) };
+  if (done === "gone")
+    return { markdown: text(language, "resume.none", { name: quoteName(args), sessions: `\`${context.form("sessions")}\`` }) };
   return { markdown: text(language, "resume.done", { name: nameOf(found) }) };
 }
 
@@ -108,7 +117,10 @@ async function title(deps: SessionCommandDeps, context: CommandContext): Promise
   const session = await deps.sessions.active(place.key);
   if (session === undefined) return { markdown: text(language, "title.none") };
   if (args === "") {
-    return { markdown: session.title === undefined ? text(language, "title.unset") : text(language, "title.is", { title: quoteName(session.title) }) };
+    return {
+      markdown:
+        session.title === undefined ? text(language, "title.unset") : text(language, "title.is", { title: quoteName(session.title) }),
+    };
   }
   const clean = args.replaceAll(/\s+/gu, " ").slice(0, titleLength);
   await deps.sessions.setTitle(session.id, clean);
@@ -136,7 +148,10 @@ async function undo(deps: SessionCommandDeps, context: CommandContext): Promise<
 }
 
 /** Removes the place's last turn, when it is the caller's own (or the caller is an operator). */
-async function takeBack(deps: SessionCommandDeps, context: CommandContext): Promise<CommandReply | { readonly turn: LastTurn; readonly keptOutside: boolean }> {
+async function takeBack(
+  deps: SessionCommandDeps,
+  context: CommandContext,
+): Promise<CommandReply | { readonly turn: LastTurn; readonly keptOutside: boolean }> {
   const { language, place, speaker } = context;
   const session = await deps.sessions.active(place.key);
   const turn = session === undefined ? undefined : await deps.care.lastTurn(session.id);

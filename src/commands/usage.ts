@@ -24,7 +24,8 @@ export function usageCommands(deps: UsageCommandDeps): Command[] {
 async function usage(deps: UsageCommandDeps, context: CommandContext): Promise<CommandReply> {
   const { language, speaker, place, inGroup } = context;
   const { clock, budgets } = deps;
-  const since = async (of: UsageOf, at: number): Promise<string> => shown(sumOf(await deps.usage.sum(of, at), deps.prices), deps.prices, language);
+  const since = async (of: UsageOf, at: number): Promise<string> =>
+    shown(sumOf(await deps.usage.sum(of, at), deps.prices), deps.prices, language);
   const lines = [`**${text(language, "usage.title")}**`];
   const session = await deps.sessions.active(place.key);
   if (session !== undefined) {

@@ -69,7 +69,13 @@ export function shareUsed(sum: Sum, budget: Budget): number | undefined {
 
 /** When the local day of an instant began, epoch ms (to the minute; a day that begins inside a change of clocks may be an hour off). */
 export function dayStart(at: number, timeZone: string): number {
-  const parts = new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" }).formatToParts(at);
+  const parts = new Intl.DateTimeFormat("en-GB", {
+    timeZone,
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+  }).formatToParts(at);
   const part = (type: string): number => Number(parts.find((one) => one.type === type)?.value);
   return at - (at % 1_000) - ((part("hour") * 60 + part("minute")) * 60 + part("second")) * 1_000;
 }

@@ -78,7 +78,8 @@ export class Linking {
     const now = clock.now();
     const caller = `link:${accountKey(speaker.platform, speaker.accountId)}`;
     if (mode === "off") return { markdown: text(language, "link.off") };
-    if ((await access.wrongTries(caller, now - hourMs)) >= maxWrongTries) return { markdown: text(language, "link.locked", { minutes: 60 }) };
+    if ((await access.wrongTries(caller, now - hourMs)) >= maxWrongTries)
+      return { markdown: text(language, "link.locked", { minutes: 60 }) };
     const code = await store.takeCode(typed.trim().toUpperCase(), now);
     if (code === undefined || !(await this.#admitted(code.side))) {
       await access.noteWrongTry(caller, now);
@@ -165,10 +166,13 @@ export class Linking {
         logger.error({ error: errorText(error) }, "accounts could not be linked yet; trying again");
         return true;
       })
-      .then((again) => {
-        this.#working = false;
-        if (again) clock.after(retryMs, () => this.#carryOut());
-      }, (error: unknown) => logger.error({ error: errorText(error) }, "linking stopped"));
+      .then(
+        (again) => {
+          this.#working = false;
+          if (again) clock.after(retryMs, () => this.#carryOut());
+        },
+        (error: unknown) => logger.error({ error: errorText(error) }, "linking stopped"),
+      );
   }
 
   /** True when something is left to do. */

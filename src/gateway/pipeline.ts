@@ -136,7 +136,7 @@ export class Pipeline {
   }
 
   async #message(row: InboxRow, event: InboundMessage): Promise<void> {
-    const { access, gate, lanes, joiner } = this.#deps;
+    const { access, gate } = this.#deps;
     if (event.ignore === "own" || event.ignore === "unreadable")
       return this.#settle(row, event.ignore, { dropText: event.ignore === "own" });
     if (event.account.isBot && !gate.knowsBot(accountKey(event.platform, event.account.id)))
@@ -151,8 +151,12 @@ export class Pipeline {
       const outbox = await this.#deps.changes.offer(event, verdict.offer, language);
       return this.#settle(row, "not-admitted", { reason: verdict.reason, dropText: true, outbox });
     }
-    const { speaker } = verdict;
     if (chat.unreachable !== undefined) await access.markChat(event.platform, event.chat.id, undefined);
+    return this.#admitted(row, event, verdict.speaker, place, language);
+  }
+
+  async #admitted(row: InboxRow, event: InboundMessage, speaker: Speaker, place: Place, language: Language): Promise<void> {
+    const { lanes, joiner } = this.#deps;
     if (!this.#hops.allows(event)) return this.#settle(row, "bot", { reason: "too many turns in a row between bots" });
     if (event.command !== undefined) return this.#command(row, event, speaker, place, language);
     const answered = await this.#deps.onWord(event, speaker, language);

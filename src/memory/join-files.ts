@@ -31,7 +31,11 @@ export function keepOriginals(files: MemoryFiles, personId: string, stamp: strin
 }
 
 /** Adds the entries of one person to the files of the other. */
-export async function joinFiles(files: MemoryFiles, union: { readonly keep: string; readonly gone: string }, author: Author): Promise<Overflow[]> {
+export async function joinFiles(
+  files: MemoryFiles,
+  union: { readonly keep: string; readonly gone: string },
+  author: Author,
+): Promise<Overflow[]> {
   const overflow: Overflow[] = [];
   for (const target of targets) {
     const entries = files.entries({ target, id: union.gone });

@@ -74,5 +74,9 @@ export interface LinkingStore {
    * Gives an account a person of its own again, with its sessions. Undefined while a turn or job of the person runs. `from`: the person it
    * leaves, `to`: its own.
    */
-  part(platform: string, accountId: string, now: number): Promise<{ readonly from: string; readonly to: string; readonly origin: Origin } | undefined>;
+  part(
+    platform: string,
+    accountId: string,
+    now: number,
+  ): Promise<{ readonly from: string; readonly to: string; readonly origin: Origin } | undefined>;
 }

@@ -43,7 +43,13 @@ export interface SessionCare {
   running(sessionId: string): Promise<boolean>;
   /** Messages of a group (and thread) that were not addressed to the bot since the session's last turn, oldest first. */
   overheard(
-    place: { readonly platform: string; readonly chatId: string; readonly threadId?: string; readonly sessionId: string; readonly beforeInboxId: number },
+    place: {
+      readonly platform: string;
+      readonly chatId: string;
+      readonly threadId?: string;
+      readonly sessionId: string;
+      readonly beforeInboxId: number;
+    },
     notBefore: number,
     limit: number,
   ): Promise<Overheard[]>;

@@ -47,7 +47,10 @@ async function copySkill(files: SkillFiles, source: FolderState, name: string, t
 }
 
 function sameSupport(files: SkillFiles, one: FolderState, other: FolderState): boolean {
-  const support = (state: FolderState): FolderState => ({ ...state, files: new Map([...state.files].filter(([path]) => path !== skillFile)) });
+  const support = (state: FolderState): FolderState => ({
+    ...state,
+    files: new Map([...state.files].filter(([path]) => path !== skillFile)),
+  });
   return files.fingerprint(support(one)) === files.fingerprint(support(other));
 }
 

@@ -20,9 +20,10 @@ export function forgetPerson(db: Database, personId: string): Promise<Forgotten 
     const accounts = tx.all<Account>("select platform, account_id as accountId from accounts where person_id = ?", [personId]);
     const ids = [personId, ...earlierPeople(tx, accounts, personId)];
     if (isWorking(tx, ids)) return undefined;
-    const sessions = tx.all<{ id: string }>("select id from sessions where space_kind = 'person' and space_id in (select value from json_each(?))", [
-      idList(ids),
-    ]);
+    const sessions = tx.all<{ id: string }>(
+      "select id from sessions where space_kind = 'person' and space_id in (select value from json_each(?))",
+      [idList(ids)],
+    );
     for (const { id } of sessions) forgetSession(tx, id);
     for (const account of accounts) forgetAccount(tx, account);
     for (const id of ids) forgetOwner(tx, id);
@@ -49,7 +50,11 @@ function earlierPeople(tx: Tx, accounts: readonly Account[], personId: string): 
 
 function forgetSession(tx: Tx, sessionId: string): void {
   const messages = tx.all<{ id: number }>("select id from messages where session_id = ?", [sessionId]);
-  deleteMessages(tx, sessionId, messages.map(({ id }) => id));
+  deleteMessages(
+    tx,
+    sessionId,
+    messages.map(({ id }) => id),
+  );
   unfeedStretches(tx, sessionId, 0);
   const turns = "select id from turns where session_id = ?";
   tx.run(`delete from journal_calls where turn_id in (${turns})`, [sessionId]);
@@ -69,7 +74,10 @@ function forgetAccount(tx: Tx, { platform, accountId }: Account): void {
      where s.platform = ? and m.account_id = ? and m.role = 'user'`,
     [platform, accountId],
   );
-  unfeedMessages(tx, said.map(({ id }) => id));
+  unfeedMessages(
+    tx,
+    said.map(({ id }) => id),
+  );
   tx.run("update messages set entry = ?, said = '', author = null where id in (select value from json_each(?))", [
     toJson({ role: "user", content: removed }),
     idList(said.map(({ id }) => id)),
@@ -79,11 +87,10 @@ function forgetAccount(tx: Tx, { platform, accountId }: Account): void {
     feedStretches(tx, sessionId, Number.MAX_SAFE_INTEGER);
   }
   const bySpeaker = "json_extract(speaker, '$.platform') = ? and json_extract(speaker, '$.accountId') = ?";
-  tx.run(`update turns set said = '', user_entry = ?, speaker = json_remove(json_set(speaker, '$.displayName', ''), '$.handle') where ${bySpeaker}`, [
-    toJson({ role: "user", content: removed }),
-    platform,
-    accountId,
-  ]);
+  tx.run(
+    `update turns set said = '', user_entry = ?, speaker = json_remove(json_set(speaker, '$.displayName', ''), '$.handle') where ${bySpeaker}`,
+    [toJson({ role: "user", content: removed }), platform, accountId],
+  );
   tx.run(
     `update inbox set bare = 1, event = json_remove(json_set(event, '$.text', '', '$.attachments', json('[]'), '$.account.displayName', ''), '$.replyTo',
        '$.forwardedFrom', '$.account.handle', '$.command.args', '$.data')
@@ -91,8 +98,12 @@ function forgetAccount(tx: Tx, { platform, accountId }: Account): void {
     [platform, accountId],
   );
   // Their direct messages: notices and answers that are kept for /again.
-  emptyOutbox(tx, `platform = ? and chat_id in (select chat_id from inbox where platform = ? and json_extract(event, '$.account.id') = ?
-       and json_extract(event, '$.chat.kind') = 'dm')`, [platform, platform, accountId]);
+  emptyOutbox(
+    tx,
+    `platform = ? and chat_id in (select chat_id from inbox where platform = ? and json_extract(event, '$.account.id') = ?
+       and json_extract(event, '$.chat.kind') = 'dm')`,
+    [platform, platform, accountId],
+  );
   tx.run("delete from codes where subject = 'account' and platform = ? and subject_id = ?", [platform, accountId]);
   tx.run("delete from link_codes where platform = ? and account_id = ?", [platform, accountId]);
   tx.run("update accounts set display_name = account_id, handle = null where platform = ? and account_id = ?", [platform, accountId]);

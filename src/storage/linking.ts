@@ -36,7 +36,9 @@ export function createLinkingStore({ db, ids }: { readonly db: Database; readonl
     },
     takeCode(code, now) {
       return db.write((tx): LinkCode | undefined => {
-        const row = tx.get<{ side: string; expires_at: number }>("delete from link_codes where code = ? returning side, expires_at", [code]);
+        const row = tx.get<{ side: string; expires_at: number }>("delete from link_codes where code = ? returning side, expires_at", [
+          code,
+        ]);
         if (row === undefined || row.expires_at <= now) return undefined;
         return { code, side: fromJson<LinkSide>(row.side), expiresAt: row.expires_at };
       });
@@ -110,11 +112,17 @@ function requestFromRow(row: Row): LinkRequest {
 }
 
 function personOf(tx: Tx, side: { readonly platform: string; readonly accountId: string }): string | undefined {
-  return tx.get<{ id: string }>("select person_id as id from accounts where platform = ? and account_id = ?", [side.platform, side.accountId])?.id;
+  return tx.get<{ id: string }>("select person_id as id from accounts where platform = ? and account_id = ?", [
+    side.platform,
+    side.accountId,
+  ])?.id;
 }
 
 function originOf(tx: Tx, platform: string, accountId: string): Origin | undefined {
-  return tx.get<Origin>("select person_id as personId, stamp from link_origins where platform = ? and account_id = ?", [platform, accountId]);
+  return tx.get<Origin>("select person_id as personId, stamp from link_origins where platform = ? and account_id = ?", [
+    platform,
+    accountId,
+  ]);
 }
 
 function unite(tx: Tx, requestId: string, now: number): Union | undefined {
@@ -137,7 +145,12 @@ function unite(tx: Tx, requestId: string, now: number): Union | undefined {
   if (keep !== gone) movePerson(tx, gone, keep);
   const union: Union = { requestId, keep, gone, stamp, sides };
   tx.run(`update link_requests set "union" = ? where id = ?`, [toJson(union), requestId]);
-  tx.run("insert into audit (at, actor, act, subject, detail) values (?, ?, 'link', ?, ?)", [now, keyOf(sides[1]), keyOf(sides[0]), `${gone} into ${keep}`]);
+  tx.run("insert into audit (at, actor, act, subject, detail) values (?, ?, 'link', ?, ?)", [
+    now,
+    keyOf(sides[1]),
+    keyOf(sides[0]),
+    `${gone} into ${keep}`,
+  ]);
   return union;
 }
 
@@ -165,6 +178,11 @@ function part(
   // Its running conversations hold what was known of both: they go no further.
   tx.run("update sessions set ended_at = ?, end_reason = 'unlinked' where space_id = ? and ended_at is null", [now, to]);
   tx.run("delete from link_origins where platform = ? and account_id = ?", [account.platform, account.accountId]);
-  tx.run("insert into audit (at, actor, act, subject, detail) values (?, ?, 'unlink', ?, ?)", [now, keyOf(account), keyOf(account), `${from} to ${to}`]);
+  tx.run("insert into audit (at, actor, act, subject, detail) values (?, ?, 'unlink', ?, ?)", [
+    now,
+    keyOf(account),
+    keyOf(account),
+    `${from} to ${to}`,
+  ]);
   return { from, to, origin };
 }

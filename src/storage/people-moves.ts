@@ -8,8 +8,10 @@ import type { Tx } from "./sql.js";
 export function isWorking(tx: Tx, personIds: readonly string[]): boolean {
   return personIds.some(
     (id) =>
-      tx.get("select 1 from turns t join sessions s on s.id = t.session_id where t.state = 'running' and (s.space_id = ? or t.person_id = ?)", [id, id]) !==
-        undefined || tx.get("select 1 from intents where space_id = ? and state = 'active'", [id]) !== undefined,
+      tx.get(
+        "select 1 from turns t join sessions s on s.id = t.session_id where t.state = 'running' and (s.space_id = ? or t.person_id = ?)",
+        [id, id],
+      ) !== undefined || tx.get("select 1 from intents where space_id = ? and state = 'active'", [id]) !== undefined,
   );
 }
 
@@ -43,7 +45,11 @@ export function moveAccount(tx: Tx, account: { readonly platform: string; readon
        and json_extract(speaker, '$.platform') = @platform and json_extract(speaker, '$.accountId') = @accountId`,
     { from, to, platform: account.platform, accountId: account.accountId },
   );
-  tx.run("update sessions set space_id = @to, person_id = @to where space_id = @from and origin = @origin", { from, to, origin: names.origin });
+  tx.run("update sessions set space_id = @to, person_id = @to where space_id = @from and origin = @origin", {
+    from,
+    to,
+    origin: names.origin,
+  });
   tx.run("update sessions set needs_rebuild = 1 where space_id in (@from, @to)", { from, to });
 }
 

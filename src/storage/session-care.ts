@@ -23,20 +23,26 @@ export function createSessionCare({ db }: { readonly db: Database }): SessionCar
       return db.write((tx) => {
         if (isRunning(tx, sessionId) || lastTurnId(tx, sessionId) !== turnId) return false;
         const ids = tx.all<{ id: number }>("select id from messages where session_id = ? and turn_id = ?", [sessionId, turnId]);
-        deleteMessages(tx, sessionId, ids.map(({ id }) => id));
+        deleteMessages(
+          tx,
+          sessionId,
+          ids.map(({ id }) => id),
+        );
         return true;
       });
     },
     running: (sessionId) => db.read((tx) => isRunning(tx, sessionId)),
     overheard: (place, notBefore, limit) => db.read((tx) => overheard(tx, place, notBefore, limit)),
     forgetOverheard(before) {
-      return pruneBatch(db, (tx, limit) =>
-        tx.run(
-          `update inbox set bare = 1, event = json_remove(json_set(event, '$.text', '', '$.attachments', json('[]')), '$.replyTo', '$.forwardedFrom')
+      return pruneBatch(
+        db,
+        (tx, limit) =>
+          tx.run(
+            `update inbox set bare = 1, event = json_remove(json_set(event, '$.text', '', '$.attachments', json('[]')), '$.replyTo', '$.forwardedFrom')
            where id in (select id from inbox where disposition = 'not-addressed' and kind = 'message' and bare = 0 and state = 'done'
              and received_at < ? limit ?)`,
-          [before, limit],
-        ).changes,
+            [before, limit],
+          ).changes,
       );
     },
   };
@@ -82,7 +88,10 @@ function lastTurn(tx: Tx, sessionId: string): LastTurn | undefined {
     [turnId],
   );
   if (row === undefined) return undefined;
-  const inbox = tx.get<{ event: string }>("select event from inbox where turn_id = ? and kind = 'message' and bare = 0 order by id limit 1", [turnId]);
+  const inbox = tx.get<{ event: string }>(
+    "select event from inbox where turn_id = ? and kind = 'message' and bare = 0 order by id limit 1",
+    [turnId],
+  );
   const event = inbox === undefined ? undefined : fromJson<InboundEvent>(inbox.event);
   return { turnId, ...row, ...optional("message", event?.kind === "message" ? event : undefined) };
 }

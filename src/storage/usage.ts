@@ -33,5 +33,8 @@ function conditionOf(of: UsageOf): readonly [string, string | undefined] {
   if ("personId" in of) return ["person_id = @value", of.personId];
   if ("sessionId" in of) return ["session_id = @value", of.sessionId];
   if ("everybody" in of) return ["1", undefined];
-  return ["id = (select id from turns where session_id = @value and state <> 'running' order by started_at desc, id desc limit 1)", of.lastTurnOf];
+  return [
+    "id = (select id from turns where session_id = @value and state <> 'running' order by started_at desc, id desc limit 1)",
+    of.lastTurnOf,
+  ];
 }

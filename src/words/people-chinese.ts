@@ -41,7 +41,8 @@ export const peopleChinese: Readonly<Record<keyof typeof peopleEnglish, string>>
   "timezone.unknown": "我不认识时区 {zone}。请写例如 Asia/Shanghai 或 Europe/Berlin。",
 
   "link.off": "设置中已关闭账号关联。",
-  "link.code": "你的关联码是 {code}。请在 {minutes} 分钟内，用你的另一个账号私聊我并发送 {link}。不要给任何人：使用它的人会请求共享你的记忆。",
+  "link.code":
+    "你的关联码是 {code}。请在 {minutes} 分钟内，用你的另一个账号私聊我并发送 {link}。不要给任何人：使用它的人会请求共享你的记忆。",
   "link.wrong": "这个关联码不存在或已失效。请用你的另一个账号私聊我发送 {link} 以获得新的。",
   "link.locked": "错误的关联码太多。请在 {minutes} 分钟后再试。",
   "link.same": "这两个账号已经共用一份记忆。",

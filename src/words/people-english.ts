@@ -55,12 +55,14 @@ export const peopleEnglish = {
   "link.cancelled": "The link was cancelled. Nothing is shared.",
   "link.nothing": "Nothing is waiting for your answer.",
   "link.done": "Your accounts are linked: {accounts}. They share one memory from now on. {unlink} parts this account again.",
-  "link.overflow": "{count} entries did not fit; they are kept in {file} in the data folder. Ask the operator, or tell me again what matters.",
+  "link.overflow":
+    "{count} entries did not fit; they are kept in {file} in the data folder. Ask the operator, or tell me again what matters.",
   "unlink.none": "This account is not linked with another one.",
   "unlink.done": "This account stands by itself again. It has back what it had before, and what was learnt in its own conversations.",
   "unlink.busy": "An answer is being written. Try again in a moment.",
 
-  "profile.on": "In this group I now know what I have saved about you, when you speak to me. Others read my answers. {off} switches it off.",
+  "profile.on":
+    "In this group I now know what I have saved about you, when you speak to me. Others read my answers. {off} switches it off.",
   "profile.off": "In this group I no longer look at what I have saved about you.",
   "profile.state-on": "In this group I know what I have saved about you when you speak to me. {off} switches it off.",
   "profile.state-off": "In this group I do not look at what I have saved about you. {on} switches it on.",

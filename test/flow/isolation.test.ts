@@ -33,7 +33,13 @@ interface Scene {
 async function scene(): Promise<Scene> {
   const where = await world({ model: { answer: (request) => echo(request.messages) } });
   const { telegram, model } = where;
-  for (const [id, name] of [[operatorId, "Amy"], [vera, "Vera"], [mal, "Mal"], [gus, "Gus"]] as const) telegram.person(id, { first_name: name });
+  for (const [id, name] of [
+    [operatorId, "Amy"],
+    [vera, "Vera"],
+    [mal, "Mal"],
+    [gus, "Gus"],
+  ] as const)
+    telegram.person(id, { first_name: name });
   telegram.group(shared, "Shared");
   telegram.group(closed, "Closed");
   const running = await startGateway(where, {
@@ -51,7 +57,9 @@ async function scene(): Promise<Scene> {
   telegram.say(vera, "/title Quixotic plan");
   await until("the title", () => textsIn(where, vera).length === 2);
   model.push({ calls: [save("memory", "The code name of the project is ORCHIDNOVA.")] }, "Noted.");
-  telegram.say(closed, `@${telegram.bot.username} the code name of the project is ORCHIDNOVA, and say MARIGOLD55 to nobody`, { from: vera });
+  telegram.say(closed, `@${telegram.bot.username} the code name of the project is ORCHIDNOVA, and say MARIGOLD55 to nobody`, {
+    from: vera,
+  });
   await until("the answer in the group", () => textsIn(where, closed).length === 1);
   await quiet(where);
   const { access, sessions } = running.gateway.parts.stores;
@@ -107,7 +115,12 @@ function check(it: Scene, name: string, own: readonly string[] = []): void {
   const seen = [...textsIn(where, mal), ...textsIn(where, shared), ...textsIn(where, gus)];
   const requests = where.model.requests.slice(it.requestsBefore).map((request) => request.raw);
   for (const secret of secrets.filter((candidate) => !own.includes(candidate))) {
-    expect.soft(seen.filter((text) => text.includes(secret)), `${name}: said ${secret}`).toEqual([]);
+    expect
+      .soft(
+        seen.filter((text) => text.includes(secret)),
+        `${name}: said ${secret}`,
+      )
+      .toEqual([]);
     expect.soft(requests.filter((raw) => leaks(raw, secret)).length, `${name}: a request holds ${secret}`).toBe(0);
   }
   for (const [path, text] of it.before) expect.soft(readFileSync(path, "utf8"), `${name}: ${path} changed`).toBe(text);
@@ -117,7 +130,11 @@ function check(it: Scene, name: string, own: readonly string[] = []): void {
 function leaks(raw: string, secret: string): boolean {
   const { messages } = JSON.parse(raw) as { messages: { role: string; content?: unknown }[] };
   return messages.some(
-    (message) => message.role !== "assistant" && messageText(message as never).replaceAll(/<<typed>>.*?<<\/typed>>/gsu, "").includes(secret),
+    (message) =>
+      message.role !== "assistant" &&
+      messageText(message)
+        .replaceAll(/<<typed>>.*?<<\/typed>>/gsu, "")
+        .includes(secret),
   );
 }
 
@@ -169,7 +186,7 @@ describe("isolation", () => {
     await call(it, mal, "session_search", { limit: 5, space: group });
     await call(it, shared, "session_search", { query: "project OR pills OR code" });
     await call(it, shared, "session_search", {});
-    for (const query of ["pills", "project", "vault OR word*", "%", '"'] ) {
+    for (const query of ["pills", "project", "vault OR word*", "%", '"']) {
       await say(it, mal, `/search ${query}`);
       check(it, `/search ${query}`);
     }
@@ -206,7 +223,16 @@ describe("isolation", () => {
       await say(it, mal, command);
       check(it, `${command} in a direct message`);
     }
-    for (const command of ["/memory list", "/memory log", "/memory undo", "/memory forget vault", "/sessions", `/resume ${session}`, "/usage", "/again"]) {
+    for (const command of [
+      "/memory list",
+      "/memory log",
+      "/memory undo",
+      "/memory forget vault",
+      "/sessions",
+      `/resume ${session}`,
+      "/usage",
+      "/again",
+    ]) {
       await say(it, shared, command, mal);
       check(it, `${command} in a group`);
     }
@@ -251,7 +277,10 @@ describe("isolation", () => {
     check(it, "/link with a pairing code");
     const hers = where.telegram.sent.find((stored) => stored.message.chat.id === vera)?.message.message_id ?? 0;
     where.telegram.press(vera, hers, `approve:${code}`, mal);
-    await until("the press was seen", () => countRows(where, "select count(*) n from inbox where kind = 'button' and state = 'done'") === 1);
+    await until(
+      "the press was seen",
+      () => countRows(where, "select count(*) n from inbox where kind = 'button' and state = 'done'") === 1,
+    );
     check(it, "a button made up for an approval");
     expect((await it.running.gateway.parts.stores.access.account("telegram", String(gus)))?.admittedAt).toBeUndefined();
 

@@ -2,7 +2,20 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync, mkdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Gateway } from "../../src/app/gateway.js";
-import { countRows, fullWorld, operatorId, quiet, startGateway, textsIn, until, world, type FullWorld, type World } from "../support/gateway.js";
+import { createIds, systemClock } from "../../src/app/runtime.js";
+import { createLinkingStore } from "../../src/storage/linking.js";
+import {
+  countRows,
+  fullWorld,
+  operatorId,
+  quiet,
+  startGateway,
+  textsIn,
+  until,
+  world,
+  type FullWorld,
+  type World,
+} from "../support/gateway.js";
 
 const mal = 3001;
 const slackDm = "D0AMY";
@@ -15,7 +28,10 @@ function codeIn(text: string | undefined): string {
 }
 
 function slackTexts(where: FullWorld, channel = slackDm): string[] {
-  return where.slack.sent().filter((message) => message.channel === channel).map((message) => JSON.stringify(message));
+  return where.slack
+    .sent()
+    .filter((message) => message.channel === channel)
+    .map((message) => JSON.stringify(message));
 }
 
 async function sayOnSlack(where: FullWorld, text: string): Promise<string> {
@@ -78,7 +94,10 @@ describe("linked accounts", () => {
     await say(where, operatorId, "hi");
     await sayOnSlack(where, "hi");
     const people = [await personOf(gateway, "telegram", operatorId), await personOf(gateway, "slack", "U0AMY")] as const;
-    const texts = [["Likes green tea a lot.", "Lives in a small town near the sea."], ["Has a cat called Mo, who is old.", "Works with wood and with metal, mostly at night."]];
+    const texts = [
+      ["Likes green tea a lot.", "Lives in a small town near the sea."],
+      ["Has a cat called Mo, who is old.", "Works with wood and with metal, mostly at night."],
+    ];
     for (const [index, id] of people.entries()) {
       mkdirSync(where.home.path("data", "people", id), { recursive: true });
       writeFileSync(where.home.path("data", "people", id, "USER.md"), (texts[index] ?? []).join("\n§\n"));
@@ -87,11 +106,14 @@ describe("linked accounts", () => {
     await linkAmy(where);
 
     const folder = where.home.path("data", "people", people[0]);
-    const all = readdirSync(folder).map((name) => readFileSync(`${folder}/${name}`, "utf8")).join("\n");
+    const all = readdirSync(folder)
+      .map((name) => readFileSync(`${folder}/${name}`, "utf8"))
+      .join("\n");
     for (const entry of texts.flat()) expect(all).toContain(entry);
     expect([...readFileSync(`${folder}/USER.md`, "utf8")].length).toBeLessThanOrEqual(120);
     expect(readFileSync(`${folder}/USER.overflow.md`, "utf8")).toContain("Works with wood");
-    for (const id of people) expect(readdirSync(where.home.path("data", "people", id)).filter((name) => name.includes("before-link"))).toHaveLength(1);
+    for (const id of people)
+      expect(readdirSync(where.home.path("data", "people", id)).filter((name) => name.includes("before-link"))).toHaveLength(1);
     expect(textsIn(where, operatorId).at(-1)).toContain("did not fit");
   });
 
@@ -119,6 +141,48 @@ describe("linked accounts", () => {
     expect(await read("telegram", operatorId)).toContain("sings");
     await sayOnSlack(where, "what do you know?");
     expect(where.model.requests.at(-1)?.raw).not.toContain("sings");
+  });
+
+  it("a union that a crash cut short is finished at the next start, and nothing is doubled", async () => {
+    const where = await fullWorld({ model: { answer: () => "Answer." } });
+    where.telegram.person(operatorId, { first_name: "Amy" });
+    const first = await startGateway(where, noJoin);
+    where.model.push({ calls: [save("user", "Told on Telegram: sings.") as never] }, "Noted.");
+    await say(where, operatorId, "Told on Telegram: sings.");
+    where.model.push({ calls: [save("user", "Told on Slack: dances.") as never] }, "Noted.");
+    await sayOnSlack(where, "Told on Slack: dances.");
+    const { db } = first.gateway.parts;
+    const store = createLinkingStore({ db, ids: createIds({ clock: systemClock }) });
+    const sides = await Promise.all(
+      (
+        [
+          ["telegram", String(operatorId), String(operatorId)],
+          ["slack", "U0AMY", slackDm],
+        ] as const
+      ).map(async ([platform, accountId, chatId]) => ({
+        platform,
+        accountId,
+        personId: await personOf(first.gateway, platform, accountId),
+        route: { platform, chatId },
+        confirmed: true,
+        language: "en" as const,
+      })),
+    );
+    const [from, to] = sides;
+    if (from === undefined || to === undefined) throw new Error("no sides");
+    await store.putRequest({ id: "ABCD2345", state: "open", from, to, expiresAt: Date.now() + 60_000 }, Date.now());
+    await store.accept("ABCD2345");
+    // The process dies after the people are one and before their files are.
+    await store.unite("ABCD2345", Date.now());
+    await first.stop();
+
+    const { gateway } = await startGateway(where, noJoin);
+    await until("both are told", () => textsIn(where, operatorId).some((text) => text.includes("are linked: ")));
+
+    const text = readFileSync(where.home.path("data", "people", await personOf(gateway, "telegram", operatorId), "USER.md"), "utf8");
+    expect(text.split("sings.")).toHaveLength(2);
+    expect(text.split("dances.")).toHaveLength(2);
+    expect(countRows(where, "select count(*) n from link_requests where state <> 'done'")).toBe(0);
   });
 
   it("a running turn is waited for: what it saves lands with the joined person", async () => {
@@ -181,8 +245,12 @@ describe("a take-over", () => {
     const code = codeIn(await say(where, mal, "/link"));
     await say(where, operatorId, `/link ${code}`);
     await until("Mal is asked too", () => textsIn(where, mal).length === 2);
-    const asked = where.telegram.sent.find((stored) => stored.message.chat.id === mal && (stored.message.text ?? "").includes("Do you want"));
-    const hers = where.telegram.sent.find((stored) => stored.message.chat.id === operatorId && (stored.message.text ?? "").includes("Do you want"));
+    const asked = where.telegram.sent.find(
+      (stored) => stored.message.chat.id === mal && (stored.message.text ?? "").includes("Do you want"),
+    );
+    const hers = where.telegram.sent.find(
+      (stored) => stored.message.chat.id === operatorId && (stored.message.text ?? "").includes("Do you want"),
+    );
     where.telegram.press(mal, asked?.message.message_id ?? 0, `link:yes:${code}`, mal);
     where.telegram.press(operatorId, hers?.message.message_id ?? 0, `link:yes:${code}`, mal);
     await until("both presses", () => countRows(where, "select count(*) n from inbox where kind = 'button' and state = 'done'") === 2);
@@ -210,10 +278,65 @@ describe("a take-over", () => {
     await say(where, operatorId, `/link ${code}`);
     await until("Mal is asked too", () => textsIn(where, mal).length === 2);
     await say(where, mal, "confirm");
-    await say(where, operatorId, "confirm");
+    const hers = where.telegram.sent.find(
+      (stored) => stored.message.chat.id === operatorId && (stored.message.text ?? "").includes("Do you want"),
+    );
+    where.telegram.press(operatorId, hers?.message.message_id ?? 0, `link:yes:${code}`, operatorId);
     await until("linked", () => textsIn(where, mal).some((text) => text.includes("are linked: ")));
 
     expect(await say(where, mal, "/approve ABCDEFGH")).toContain("do not know the command");
     expect(await personOf(gateway, "telegram", mal)).toBe(await personOf(gateway, "telegram", operatorId));
+  });
+
+  it("fails the other way round too: a code told to somebody is no yes", async () => {
+    const { where, gateway } = await scene();
+    const code = codeIn(await say(where, operatorId, "/link"));
+    expect(await say(where, mal, `/link ${code}`)).toContain("Amy");
+    await until("Amy is asked", () => textsIn(where, operatorId).some((text) => text.includes(`telegram:${mal}`)));
+    await say(where, mal, "confirm");
+    await say(where, operatorId, "hm, what is this?");
+
+    expect(await personOf(gateway, "telegram", mal)).not.toBe(await personOf(gateway, "telegram", operatorId));
+  });
+
+  it("cannot begin from an account that is not admitted, in a group, or where linking is off", async () => {
+    const { where } = await scene();
+    where.telegram.person(4001, { first_name: "Gus" });
+    where.telegram.group(-1_001_000_000_301, "Team");
+    expect(await say(where, 4001, "/link")).toContain("I do not know you yet");
+    where.telegram.say(-1_001_000_000_301, `/link@${where.telegram.bot.username}`, { from: operatorId });
+    await until("the answer in the group", () => textsIn(where, -1_001_000_000_301).length === 1);
+    expect(textsIn(where, -1_001_000_000_301)[0]).toContain("direct message");
+
+    const other = await world({ model: { answer: () => "Answer." } });
+    other.telegram.person(operatorId);
+    await startGateway(other, { MNEME__access__linking: "off" });
+    expect(await say(other, operatorId, "/link")).toContain("switched off");
+  });
+
+  it("with linking by operators two yeses wait for an operator's word", async () => {
+    const where = await world({ model: { answer: () => "Answer." } });
+    for (const [id, name] of [
+      [operatorId, "Amy"],
+      [mal, "Mal"],
+      [3002, "Mal too"],
+    ] as const)
+      where.telegram.person(id, { first_name: name });
+    const { gateway } = await startGateway(where, {
+      ...noJoin,
+      MNEME__access__linking: "operator",
+      MNEME__access__users: `telegram:${mal},telegram:3002`,
+    });
+    const code = codeIn(await say(where, mal, "/link"));
+    await say(where, 3002, `/link ${code}`);
+    await until("both are asked", () => textsIn(where, mal).length === 2);
+    await say(where, mal, "confirm");
+    expect(await say(where, 3002, "confirm")).toContain("operator has to allow");
+    expect(await say(where, mal, `/link approve ${code}`)).toContain("Only operators");
+    expect(await personOf(gateway, "telegram", mal)).not.toBe(await personOf(gateway, "telegram", 3002));
+
+    await say(where, operatorId, `/link approve ${code}`);
+    await until("linked", () => textsIn(where, mal).some((text) => text.includes("are linked: ")));
+    expect(await personOf(gateway, "telegram", mal)).toBe(await personOf(gateway, "telegram", 3002));
   });
 });

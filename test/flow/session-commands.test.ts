@@ -7,10 +7,7 @@ const bob = 2002;
 const group = -1_001_000_000_201;
 const quietly = { MNEME__turns__joinMs: "0", MNEME__memory__nudgeInterval: "0", MNEME__memory__flushMinTurns: "0" };
 
-async function started(
-  overrides: Readonly<Record<string, string>> = {},
-  settings?: object,
-): Promise<{ where: World; running: Running }> {
+async function started(overrides: Readonly<Record<string, string>> = {}, settings?: object): Promise<{ where: World; running: Running }> {
   const where = await world();
   // YAML reads JSON.
   if (settings !== undefined) writeFileSync(where.home.path("mneme.yaml"), JSON.stringify(settings));
@@ -159,11 +156,19 @@ describe("groups", () => {
     await say(where, group, "and now?", bob);
 
     expect(where.model.requests.at(-1)?.raw).not.toContain("vegetarian");
-    expect(countRows(where, "select count(*) n from messages m join sessions s on s.id = m.session_id where s.space_kind = 'group' and m.entry like '%vegetarian%'")).toBe(0);
+    expect(
+      countRows(
+        where,
+        "select count(*) n from messages m join sessions s on s.id = m.session_id where s.space_kind = 'group' and m.entry like '%vegetarian%'",
+      ),
+    ).toBe(0);
   });
 
   it("SE-15: one conversation for the chat, or one per member, never mixed with direct messages", async () => {
-    for (const [scope, sees] of [["chat", true], ["member", false]] as const) {
+    for (const [scope, sees] of [
+      ["chat", true],
+      ["member", false],
+    ] as const) {
       const { where } = await started({ MNEME__sessions__groupScope: scope });
       await say(where, operatorId, "privately: PLUM");
       await say(where, group, "my question is PEAR", operatorId);
@@ -212,7 +217,10 @@ describe("choices, rights and usage", () => {
 
   it("chats: skills leaves only the named skills in index, tools and /skill of that chat", async () => {
     const { where } = await started({}, { chats: { [`telegram:${bob}`]: { skills: ["baking"] } } });
-    const skill = (name: string) => ({ name: "skill_manage", arguments: { action: "create", name, content: `---\nname: ${name}\ndescription: How ${name} goes.\n---\nDo it.` } });
+    const skill = (name: string) => ({
+      name: "skill_manage",
+      arguments: { action: "create", name, content: `---\nname: ${name}\ndescription: How ${name} goes.\n---\nDo it.` },
+    });
     where.model.push({ calls: [skill("baking")] }, "Done.", { calls: [skill("welding")] }, "Done.");
     await say(where, bob, "save it");
     await say(where, bob, "and this");
@@ -255,7 +263,9 @@ describe("choices, rights and usage", () => {
   it("sessions.reset idle ends a conversation that was quiet for too long", async () => {
     const { where, running } = await started({ MNEME__sessions__reset__mode: "idle", MNEME__sessions__reset__idleMinutes: "10" });
     await say(where, operatorId, "the old subject");
-    await running.gateway.parts.db.write((tx) => tx.run("update sessions set last_active_at = last_active_at - 700000, created_at = created_at - 700000"));
+    await running.gateway.parts.db.write((tx) =>
+      tx.run("update sessions set last_active_at = last_active_at - 700000, created_at = created_at - 700000"),
+    );
 
     await say(where, operatorId, "something new");
 
@@ -279,7 +289,13 @@ describe("/forget me", () => {
     expect(await say(where, bob, "/forget me confirm")).toContain("is deleted");
 
     expect(existsSync(where.home.path("data", "people", person))).toBe(false);
-    const tables = ["messages where entry like '%TURNIP%' or said like '%TURNIP%'", "turns where said like '%TURNIP%' or user_entry like '%TURNIP%'", "inbox where event like '%TURNIP%'", "memory_events where after_text like '%TURNIP%' or evidence like '%TURNIP%'", "journal_entries where entry like '%TURNIP%'"];
+    const tables = [
+      "messages where entry like '%TURNIP%' or said like '%TURNIP%'",
+      "turns where said like '%TURNIP%' or user_entry like '%TURNIP%'",
+      "inbox where event like '%TURNIP%'",
+      "memory_events where after_text like '%TURNIP%' or evidence like '%TURNIP%'",
+      "journal_entries where entry like '%TURNIP%'",
+    ];
     for (const table of tables) expect(countRows(where, `select count(*) n from ${table}`), table).toBe(0);
     expect(countRows(where, `select count(*) n from sessions where person_id = '${person}'`)).toBe(0);
     expect(countRows(where, "select count(*) n from messages where said = 'I keep my own'")).toBe(1);

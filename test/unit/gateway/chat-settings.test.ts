@@ -4,7 +4,10 @@ import { ChatSettings } from "../../../src/gateway/chat-settings.js";
 
 const place = { platform: "slack", chatId: "C1", threadId: "17.5", containerId: "T1" };
 
-function settings(configured: ConstructorParameters<typeof ChatSettings>[0]["configured"], chosen: { scope: string; key: string; value: string }[] = []) {
+function settings(
+  configured: ConstructorParameters<typeof ChatSettings>[0]["configured"],
+  chosen: { scope: string; key: string; value: string }[] = [],
+) {
   const stored: unknown[] = [];
   const overlay = { set: async (...row: readonly unknown[]): Promise<void> => void stored.push(row) };
   return { stored, chats: new ChatSettings({ overlay, configured, model: "standard", busyMode: "queue", chosen }) };
@@ -12,7 +15,11 @@ function settings(configured: ConstructorParameters<typeof ChatSettings>[0]["con
 
 describe("settings of chats", () => {
   it("the nearest place that says something counts: thread, chat, channel above, workspace", () => {
-    const { chats } = settings({ "slack:T1": { model: "w", busyMode: "steer" }, "slack:C1": { model: "c" }, "slack:C1/17.5": { model: "t" } });
+    const { chats } = settings({
+      "slack:T1": { model: "w", busyMode: "steer" },
+      "slack:C1": { model: "c" },
+      "slack:C1/17.5": { model: "t" },
+    });
     expect(chats.modelOf(place)).toBe("t");
     expect(chats.modelOf({ ...place, threadId: undefined })).toBe("c");
     expect(chats.modelOf({ platform: "slack", chatId: "D9", parentId: "C1" })).toBe("c");
@@ -30,7 +37,10 @@ describe("settings of chats", () => {
     await chats.choose(chat, "model", undefined);
 
     expect(chats.modelOf(chat)).toBe("c");
-    expect(stored).toEqual([["chat:slack:C1", "model", "mine"], ["chat:slack:C1", "model", undefined]]);
+    expect(stored).toEqual([
+      ["chat:slack:C1", "model", "mine"],
+      ["chat:slack:C1", "model", undefined],
+    ]);
   });
 
   it("a stored value that no mode has is ignored", () => {

@@ -9,7 +9,9 @@ const session = (createdAt: number, lastActiveAt = createdAt): { createdAt: numb
 
 describe("ends of conversations", () => {
   it("by default a conversation never ends by itself", () => {
-    expect(resetReason({ ...daily, mode: "none" }, session(0), at("2026-05-01T00:00:00Z"), { timeZone: "UTC", lastSlot: undefined })).toBeUndefined();
+    expect(
+      resetReason({ ...daily, mode: "none" }, session(0), at("2026-05-01T00:00:00Z"), { timeZone: "UTC", lastSlot: undefined }),
+    ).toBeUndefined();
   });
 
   it("JQ-09: a daily hour of 9 in Shanghai does not fire at 01:24 UTC minus a restart, but at 9 there, once", () => {
@@ -38,11 +40,17 @@ describe("ends of conversations", () => {
   it("slots only ever move forward, in every zone and across changes of clocks", () => {
     const zones = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "Australia/Lord_Howe"];
     fc.assert(
-      fc.property(fc.constantFrom(...zones), fc.integer({ min: 0, max: 23 }), fc.integer({ min: 0, max: 4_000_000_000 }), fc.integer({ min: 0, max: 400_000 }), (zone, hour, seconds, later) => {
-        const start = seconds * 1_000;
-        const [before, after] = [slotOf(start, hour, zone), slotOf(start + later * 1_000, hour, zone)];
-        return later > 7_200 ? after >= before : before.length === 10;
-      }),
+      fc.property(
+        fc.constantFrom(...zones),
+        fc.integer({ min: 0, max: 23 }),
+        fc.integer({ min: 0, max: 4_000_000_000 }),
+        fc.integer({ min: 0, max: 400_000 }),
+        (zone, hour, seconds, later) => {
+          const start = seconds * 1_000;
+          const [before, after] = [slotOf(start, hour, zone), slotOf(start + later * 1_000, hour, zone)];
+          return later > 7_200 ? after >= before : before.length === 10;
+        },
+      ),
       { numRuns: 300 },
     );
   });
