@@ -19,7 +19,7 @@ describe("what is held about a person", () => {
       SUPERMEMORY_API_KEY: "k",
       MNEME__providers__syncAfterMs: "0",
     };
-    const { stop } = await startGateway(where, settings);
+    const running = await startGateway(where, settings);
     where.model.push(
       { calls: [{ name: "memory", arguments: { action: "add", target: "user", content: "Collects green stamps." } }] },
       "A fine hobby.",
@@ -27,7 +27,7 @@ describe("what is held about a person", () => {
     where.telegram.say(operatorId, "I collect green stamps");
     await until("everything is there", () => server.documents.length === 2);
     await until("no job is left", () => countRows(where, "select count(*) n from intents where state in ('open', 'active')") === 0);
-    await stop();
+    await running.stop();
     const config = loadConfig({ env: environmentOf(where, settings), cwd: where.home.dir });
     const deps: OfflineDeps = { config, clock: systemClock, ids: countedIds(), logger: collectingLogger() };
     const inStores = <T>(work: (offline: Offline) => Promise<T>): Promise<T | undefined> => withStores(deps, work);

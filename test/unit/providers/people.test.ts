@@ -120,6 +120,29 @@ async function moveAccount(world: World, accountId: string, personId: string, se
   });
 }
 
+describe("recall in a group", () => {
+  it("ME-14: holds what belongs to the group and nothing of anybody's direct messages", async () => {
+    const server = await startSupermemoryServer();
+    const world = await worldOf(new SupermemoryProvider({ apiKey: "k", baseUrl: server.url }));
+    const own = await talk(world, "a", "my green diary");
+    const group = await talk(world, "a", "our green plan", "g");
+    await world.runJobs();
+    const groupSpace = (await world.stores.sessions.byId(group.sessionId))?.spaceId ?? "";
+    server.memories.push(
+      { id: "m1", containerTag: spaceTag(own.personId), memory: "Hides a green diary." },
+      { id: "m2", containerTag: spaceTag(groupSpace), memory: "The group has a green plan." },
+    );
+
+    const inGroup = await recalled(world, group.sessionId, own.personId, "anything green");
+    const inDm = await recalled(world, own.sessionId, own.personId, "anything green here");
+
+    expect(inGroup).toContain("green plan");
+    expect(inGroup).not.toContain("diary");
+    expect(inDm).toContain("diary");
+    expect(inDm).not.toContain("plan");
+  });
+});
+
 describe("linked accounts at Supermemory", () => {
   it("share what is known while linked, and nothing of the other after /unlink", async () => {
     const server = await startSupermemoryServer();
