@@ -111,7 +111,20 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
   };
   const replies = new Replies({ channels, outbox, wake });
   const pairing = new Pairing({ access, clock });
-  const accounts = buildAccounts({ config, db, stores, features, external, gate, channels, replies, lanes: () => lanes, clock, ids, logger });
+  const accounts = buildAccounts({
+    config,
+    db,
+    stores,
+    features,
+    external,
+    gate,
+    channels,
+    replies,
+    lanes: () => lanes,
+    clock,
+    ids,
+    logger,
+  });
   const onEnd = async (session: Session): Promise<NewIntent[]> => [...(await learning.flush(session)), ...external.endIntents(session)];
   const book = new SessionBook({
     sessions,

@@ -2,7 +2,15 @@
  * Keeps conversations within the model's window: the hand-over that a job prepared is used at the next turn; a conversation that is
  * nearly too long, or refused as too long, is condensed at once. Where that does not help, a new one begins with the summary alone.
  */
-import { judgeCompression, keptMessages, planCompression, planFresh, planFromPrepared, tokensOf, type CompressPlan } from "../agent/compress.js";
+import {
+  judgeCompression,
+  keptMessages,
+  planCompression,
+  planFresh,
+  planFromPrepared,
+  tokensOf,
+  type CompressPlan,
+} from "../agent/compress.js";
 import { excerpts, handoverText, summarise } from "../agent/handover.js";
 import { errorText } from "../domain/errors.js";
 import type { GatewayConfig } from "../../config/schema.js";
@@ -73,7 +81,10 @@ export class Compression implements Window {
   async shrink({ view, turn, round, ...rest }: Refused): Promise<WindowView | undefined> {
     const { session, history } = view;
     const load = await this.#load(session, history);
-    this.#deps.logger.warn({ session: session.id, load, round, window: this.#window() }, "the model's server says that the request is too long");
+    this.#deps.logger.warn(
+      { session: session.id, load, round, window: this.#window() },
+      "the model's server says that the request is too long",
+    );
     if (this.#deps.config.model.contextTokens === undefined && load > 0) this.#learned = Math.min(this.#window(), load);
     if (round > 0) return this.#fresh(view, rest, turn);
     await rest.tell("compress.inline");
@@ -89,7 +100,11 @@ export class Compression implements Window {
   }
 
   /** Adds the job that a turn has earned which filled so much of the window. */
-  decide(session: Session, { windowTokens }: { readonly windowTokens: number | undefined }, other: TurnCommit["decide"]): TurnCommit["decide"] {
+  decide(
+    session: Session,
+    { windowTokens }: { readonly windowTokens: number | undefined },
+    other: TurnCommit["decide"],
+  ): TurnCommit["decide"] {
     if (windowTokens === undefined || windowTokens <= this.#window() * this.#deps.config.agent.compressAt) return other;
     return (counters, lastMessageId) => {
       const decided = other(counters, lastMessageId);

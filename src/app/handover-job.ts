@@ -83,7 +83,13 @@ export function createHandoverHandler(deps: HandoverJobDeps): JobHandler<"handov
     const judged = judgeCompression(plan, written, { load: 0, most: deps.windowTokens * inlineShare });
     if (!asked && judged.after > judged.before * worthShare) return done;
     deps.logger.info({ session: session.id, before: judged.before, after: judged.after }, "a hand-over is prepared");
-    const prepared = { sessionId: session.id, text: written, headIds: plan.head.map(({ id }) => id), upTo: plan.upTo, at: deps.clock.now() };
+    const prepared = {
+      sessionId: session.id,
+      text: written,
+      headIds: plan.head.map(({ id }) => id),
+      upTo: plan.upTo,
+      at: deps.clock.now(),
+    };
     await deps.handovers.prepare(prepared, asked ? word(deps, session, history, judged) : []);
     if (asked) deps.wake();
     return done;

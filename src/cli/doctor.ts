@@ -18,7 +18,13 @@ import { offlineDeps } from "./offline.js";
 export async function doctor(context: CliContext, options: { readonly json?: boolean }): Promise<number> {
   const deps = offlineDeps(context);
   const { config } = deps;
-  const groups = await Promise.all([checkMachine(deps, context.cwd), modelFindings(deps), platformFindings(deps), redisFindings(deps), probeProvider(deps.config)]);
+  const groups = await Promise.all([
+    checkMachine(deps, context.cwd),
+    modelFindings(deps),
+    platformFindings(deps),
+    redisFindings(deps),
+    probeProvider(deps.config),
+  ]);
   const findings = [...settingsFindings(config), ...groups.flat(), ...(await accessFindings(deps))];
   const failed = findings.some(({ level }) => level === "error");
   if (options.json === true) context.print(JSON.stringify(findings, null, 2));

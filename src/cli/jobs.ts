@@ -17,7 +17,8 @@ const states = ["open", "active", "done", "failed"] as const;
 export async function jobsList(context: CliContext, options: JobsListOptions): Promise<number> {
   const state = stateOf(options.state);
   const limit = Number(options.limit ?? "30");
-  if (!Number.isInteger(limit) || limit < 1) throw new GatewayError("input.invalid", `--limit must be a whole number from 1, not "${clean(options.limit ?? "")}".`);
+  if (!Number.isInteger(limit) || limit < 1)
+    throw new GatewayError("input.invalid", `--limit must be a whole number from 1, not "${clean(options.limit ?? "")}".`);
   const rows = await inStores(context, ({ jobs }) => jobs.list({ limit, ...(state === undefined ? {} : { state }) }));
   if (rows === undefined) return exitCodes.failed;
   if (options.json === true) context.print(JSON.stringify(rows, null, 2));
@@ -34,7 +35,10 @@ export async function jobsRemove(context: CliContext, _options: object, id?: str
   return one(context, id, (jobs, given) => jobs.remove(given, Date.now()), "is removed", "There is no job that could be removed");
 }
 
-type Act = (jobs: { retry(id: string, now: number): Promise<boolean>; remove(id: string, now: number): Promise<boolean> }, id: string) => Promise<boolean>;
+type Act = (
+  jobs: { retry(id: string, now: number): Promise<boolean>; remove(id: string, now: number): Promise<boolean> },
+  id: string,
+) => Promise<boolean>;
 
 async function one(context: CliContext, id: string | undefined, act: Act, done: string, missing: string): Promise<number> {
   const given = id ?? "";
@@ -55,6 +59,13 @@ function stateOf(given: string | undefined): JobRow["state"] | undefined {
 function shown(rows: readonly JobRow[], timezone: string): string {
   return table(
     ["id", "kind", "state", "due", "tries", "error"],
-    rows.map((row) => [row.id, row.kind, row.state, stamp(row.runAt, timezone), `${row.attempts}/${row.maxAttempts}`, clean(row.error ?? "")]),
+    rows.map((row) => [
+      row.id,
+      row.kind,
+      row.state,
+      stamp(row.runAt, timezone),
+      `${row.attempts}/${row.maxAttempts}`,
+      clean(row.error ?? ""),
+    ]),
   );
 }

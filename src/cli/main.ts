@@ -158,7 +158,10 @@ function buildProgram(): Command {
     .description("put a backup back; the gateway must not run")
     .option("--force", "put aside what is in the data folder")
     .action(lazy(async () => (await import("./restore.js")).restoreBackup));
-  const access = program.command("access").description("show and change who may talk to the bot; a running gateway obeys at once").helpCommand(false);
+  const access = program
+    .command("access")
+    .description("show and change who may talk to the bot; a running gateway obeys at once")
+    .helpCommand(false);
   access
     .command("list")
     .description("show who is admitted, by the settings and at run time, and the last changes")

@@ -148,10 +148,18 @@ export class Lanes {
   stalled(): string[] {
     if (this.#held || this.#running >= this.#deps.limits.concurrency) return [];
     return [...this.#lanes]
-      .filter(([key, { running, waiting: [first] }]) => {
-        if (first === undefined || running !== undefined || this.#paused.has(key)) return false;
-        return (this.#perPerson.get(first.speaker.personId) ?? 0) < this.#deps.limits.perPerson;
-      })
+      .filter(
+        ([
+          key,
+          {
+            running,
+            waiting: [first],
+          },
+        ]) => {
+          if (first === undefined || running !== undefined || this.#paused.has(key)) return false;
+          return (this.#perPerson.get(first.speaker.personId) ?? 0) < this.#deps.limits.perPerson;
+        },
+      )
       .map(([key]) => key);
   }
 

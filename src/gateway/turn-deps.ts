@@ -26,7 +26,11 @@ export interface TurnRunnerDeps {
   /** Whose clock a message's time stamp goes by. */
   readonly timeZone: (act: Act) => Promise<string>;
   /** What was said in a group before the bot was addressed, oldest first; never rejects. */
-  readonly earlier: (act: Act, session: { readonly id: string; readonly isNew: boolean }, channel: Channel) => Promise<readonly HistoryMessage[]>;
+  readonly earlier: (
+    act: Act,
+    session: { readonly id: string; readonly isNew: boolean },
+    channel: Channel,
+  ) => Promise<readonly HistoryMessage[]>;
   readonly attachments: Attachments;
   readonly limits: {
     readonly timeoutMs: number;
@@ -54,5 +58,10 @@ export interface TurnRunnerDeps {
   /** After each commit that stored outbox rows or intents. */
   readonly committed: () => void;
   /** After each turn that was committed; for metrics. Must not throw. */
-  readonly ended?: (turn: { readonly platform: string; readonly outcome: TurnCommit["outcome"]; readonly ms: number; readonly usage: Usage }) => void;
+  readonly ended?: (turn: {
+    readonly platform: string;
+    readonly outcome: TurnCommit["outcome"];
+    readonly ms: number;
+    readonly usage: Usage;
+  }) => void;
 }

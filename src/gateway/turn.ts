@@ -68,9 +68,7 @@ export class TurnRunner {
     const channel = channels.get(running.speaker.platform);
     if (channel === undefined) throw new GatewayError("internal", "a turn for a platform that is not running");
     const { recovered } = running;
-    let session = await this.#insist(running, () =>
-      recovered === undefined ? book.open(running.act) : book.reopen(recovered.sessionId),
-    );
+    let session = await this.#insist(running, () => (recovered === undefined ? book.open(running.act) : book.reopen(recovered.sessionId)));
     let view: WindowView = { session, history: await window.history(session.id) };
     if (recovered === undefined) view = await this.#insist(running, () => window.fit(session, windowTurn(this.#deps, running, channel)));
     let { history } = view;
@@ -223,7 +221,12 @@ export class TurnRunner {
       ...savedRows(channel, turn.route, language, end.saved),
       ...(standIn === undefined ? [] : noticeRows(channel, turn.route, standIn)),
     ];
-    const commit = { ...commitOf({ ...end, inboxIds: end.running.act.inboxIds }, ending), outbox, decide: this.#deps.decide(end.session, turn, { ...ending, windowTokens: result?.windowTokens }), notesUnknown: reply.notes };
+    const commit = {
+      ...commitOf({ ...end, inboxIds: end.running.act.inboxIds }, ending),
+      outbox,
+      decide: this.#deps.decide(end.session, turn, { ...ending, windowTokens: result?.windowTokens }),
+      notesUnknown: reply.notes,
+    };
     await this.#insist(end.running, () => turns.commit(commit, clock.now()));
     this.#deps.committed();
     const ms = clock.now() - turn.startedAt;

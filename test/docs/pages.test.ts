@@ -102,7 +102,9 @@ describe("the pages", () => {
     const shown = codeSpans(read("README.md")).flatMap((span) => /^\/(\w+)/.exec(span)?.[1] ?? []);
     const described = Object.keys(textsOf("en")).flatMap((key) => /^help\.(\w+)$/.exec(key)?.[1] ?? []);
 
-    expect([...new Set(shown)].filter((name) => !["mneme", "healthz", "livez", "metrics"].includes(name) && !described.includes(name))).toEqual([]);
+    expect(
+      [...new Set(shown)].filter((name) => !["mneme", "healthz", "livez", "metrics"].includes(name) && !described.includes(name)),
+    ).toEqual([]);
   });
 
   it("stay within their size: README 150 lines, AGENTS.md 100", () => {

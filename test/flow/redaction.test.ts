@@ -29,7 +29,7 @@ async function echoing(): Promise<string> {
     request.setEncoding("utf8").on("data", (piece: string) => (body += piece));
     request.on("end", () => {
       const said = `Incorrect API key provided. You sent ${JSON.stringify(request.headers)} to ${request.url ?? ""}: ${body.slice(0, 200)}`;
-      response.writeHead(401, { "content-type": "application/json", "x-echo": String(request.headers.authorization ?? "") });
+      response.writeHead(401, { "content-type": "application/json", "x-echo": request.headers.authorization ?? "" });
       response.end(JSON.stringify({ error: { message: said, code: "invalid_api_key", type: "auth" } }));
     });
   }).listen(0, "127.0.0.1");
