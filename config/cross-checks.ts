@@ -16,35 +16,46 @@ interface Checked {
   readonly mcp: { readonly servers: Readonly<Record<string, { command?: string | undefined; url?: string | undefined; args: string[] }>> };
 }
 
+type Complain = (path: string[], message: string) => void;
+
 /** Adds one issue per broken rule, at the key that has to change. */
 export function crossChecks(config: Checked, context: z.RefinementCtx): void {
-  const complain = (path: string[], message: string) => {
+  const complain: Complain = (path, message) => {
     context.addIssue({ code: "custom", path, message });
   };
-  const { telegram, slack, model } = config;
-  if (telegram.token !== undefined && telegram.mode === "webhook") {
-    if (telegram.webhookUrl === undefined) complain(["telegram", "webhookUrl"], "needed when telegram.mode is webhook");
-    if (telegram.webhookSecret === undefined) complain(["telegram", "webhookSecret"], "needed when telegram.mode is webhook");
-  }
-  if (slack.botToken !== undefined) {
-    if (slack.mode === "socket" && slack.appToken === undefined) {
-      complain(["slack", "appToken"], "needed when slack.mode is socket (or set slack.mode to http)");
-    }
-    if (slack.mode === "http" && slack.signingSecret === undefined) complain(["slack", "signingSecret"], "needed when slack.mode is http");
-  }
-  if (model.aux.id === undefined && (model.aux.baseUrl !== undefined || model.aux.apiKey !== undefined)) {
+  checkTelegram(config.telegram, complain);
+  checkSlack(config.slack, complain);
+  const { aux } = config.model;
+  if (aux.id === undefined && (aux.baseUrl !== undefined || aux.apiKey !== undefined)) {
     complain(["model", "aux", "id"], "needed when model.aux.baseUrl or model.aux.apiKey is set");
   }
-  const { provider } = config.memory;
-  if (provider === "honcho" && config.honcho.apiKey === undefined && new URL(config.honcho.baseUrl).hostname === "api.honcho.dev") {
-    complain(["honcho", "apiKey"], "needed when memory.provider is honcho and honcho.baseUrl is the hosted service (HONCHO_API_KEY)");
-  }
-  if (provider === "supermemory" && config.supermemory.apiKey === undefined) {
-    complain(["supermemory", "apiKey"], "needed when memory.provider is supermemory (SUPERMEMORY_API_KEY)");
-  }
+  checkProvider(config, complain);
   for (const [name, server] of Object.entries(config.mcp.servers)) {
     if ((server.command === undefined) === (server.url === undefined)) {
       complain(["mcp", "servers", name], "needs either command (a program) or url (an address), and not both");
     }
+  }
+}
+
+function checkTelegram(telegram: Checked["telegram"], complain: Complain): void {
+  if (telegram.token === undefined || telegram.mode !== "webhook") return;
+  if (telegram.webhookUrl === undefined) complain(["telegram", "webhookUrl"], "needed when telegram.mode is webhook");
+  if (telegram.webhookSecret === undefined) complain(["telegram", "webhookSecret"], "needed when telegram.mode is webhook");
+}
+
+function checkSlack(slack: Checked["slack"], complain: Complain): void {
+  if (slack.botToken === undefined) return;
+  if (slack.mode === "socket" && slack.appToken === undefined) {
+    complain(["slack", "appToken"], "needed when slack.mode is socket (or set slack.mode to http)");
+  }
+  if (slack.mode === "http" && slack.signingSecret === undefined) complain(["slack", "signingSecret"], "needed when slack.mode is http");
+}
+
+function checkProvider({ memory: { provider }, honcho, supermemory }: Checked, complain: Complain): void {
+  if (provider === "honcho" && honcho.apiKey === undefined && new URL(honcho.baseUrl).hostname === "api.honcho.dev") {
+    complain(["honcho", "apiKey"], "needed when memory.provider is honcho and honcho.baseUrl is the hosted service (HONCHO_API_KEY)");
+  }
+  if (provider === "supermemory" && supermemory.apiKey === undefined) {
+    complain(["supermemory", "apiKey"], "needed when memory.provider is supermemory (SUPERMEMORY_API_KEY)");
   }
 }

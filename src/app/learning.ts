@@ -13,7 +13,7 @@ import type { Gate } from "../gateway/gate.js";
 import { withoutReply } from "../gateway/routes.js";
 import { decideReviews, earnsFlush, flushIntent } from "../learning/due.js";
 import { createReviewHandler } from "../learning/review.js";
-import { noticeLine, savedBy, type DescribeSaved } from "../learning/saved.js";
+import { noticeLine } from "../learning/saved.js";
 import { titleIntent } from "../learning/title.js";
 import { payloadVersion } from "../domain/job.js";
 import type { JobHandler, JobLedger } from "../ports/job-queue.js";
@@ -118,11 +118,6 @@ export function buildLearning(deps: LearningDeps): Learning {
       notice: (session, saved) => noticeRows(deps, session, saved),
     }),
   };
-}
-
-/** Descriptions of what a turn's own tool calls saved, in order. */
-export function savedInTurn(entries: readonly Entry[], describe: DescribeSaved): string[] {
-  return savedBy(entries, describe);
 }
 
 /** Work that every stored turn makes necessary: the search stretches, and a title for a new session. */

@@ -102,13 +102,13 @@ describe("a gateway killed in a turn", () => {
     const where = await world();
     where.telegram.person(operatorId);
     where.model.answerWith(() => answer);
-    let running: GatewayProcess | undefined;
+    const victim: { process?: GatewayProcess } = {};
     let killed: Promise<void> | undefined;
     const kill = (): void => {
-      killed ??= running?.kill();
+      killed ??= victim.process?.kill();
     };
     point.plan?.(where, kill);
-    running = await spawnGateway(where);
+    victim.process = await spawnGateway(where);
 
     where.telegram.say(operatorId, point.says);
     if (point.afterMs !== undefined) setTimeout(kill, point.afterMs);
