@@ -14,7 +14,7 @@ import type { Lanes } from "../gateway/lanes.js";
 import { Linking } from "../gateway/linking.js";
 import { Profiles, profileText } from "../gateway/profiles.js";
 import type { Replies } from "../gateway/replies.js";
-import { removeFolders } from "../memory/forget-files.js";
+import { removeFolders, removeImages } from "../memory/forget-files.js";
 import { joinFiles, keepOriginals, partFiles } from "../memory/join-files.js";
 import type { Author } from "../memory/memory-files.js";
 import { renderSnapshot } from "../memory/snapshot.js";
@@ -108,6 +108,7 @@ export function buildAccounts(deps: AccountsDeps): Accounts {
         const forgotten = await forgetPerson(db, personId);
         if (forgotten === undefined) return false;
         removeFolders(memory, forgotten.ids);
+        removeImages(config.data.dir, forgotten.files);
         for (const id of forgotten.ids) await skills.files.log.forgetSpace(id);
         return true;
       },

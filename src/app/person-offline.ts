@@ -5,7 +5,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GatewayError, errorText } from "../domain/errors.js";
-import { removeFolders } from "../memory/forget-files.js";
+import { removeFolders, removeImages } from "../memory/forget-files.js";
 import { MemoryFiles } from "../memory/memory-files.js";
 import { createSkillLog } from "../storage/skill-log.js";
 import { forgetPerson } from "../storage/forgetting.js";
@@ -90,6 +90,7 @@ export async function forgetPersonOffline(deps: OfflineDeps, offline: Offline, p
     const forgotten = await forgetPerson(offline.db, personId);
     if (forgotten === undefined) return "busy";
     removeFolders(files, forgotten.ids);
+    removeImages(deps.config.data.dir, forgotten.files);
     const log = createSkillLog({ db: offline.db });
     for (const id of forgotten.ids) await log.forgetSpace(id);
     return there ? "done" : "kept";

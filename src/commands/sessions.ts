@@ -49,7 +49,25 @@ export function sessionCommands(deps: SessionCommandDeps): Command[] {
 /** What may be named in this place: its space's conversations, private ones left out, newest first. */
 async function visible({ sessions }: SessionCommandDeps, context: CommandContext): Promise<Listed[]> {
   const all = await sessions.list(context.place.spaceId, listed);
-  return all.filter((session) => !session.isPrivate && session.messageCount > 0);
+  // One that was continued after compression counts as one with its continuation, under the first title.
+  const parents = new Map(all.map((session) => [session.id, session]));
+  const continued = new Set(all.map((session) => session.parentId));
+  return all
+    .filter((session) => !session.isPrivate && !continued.has(session.id))
+    .map((session) => titledBy(session, parents))
+    .filter((session) => session.messageCount > 0);
+}
+
+function titledBy(session: Listed, parents: ReadonlyMap<string, Listed>): Listed {
+  let { title, preview, messageCount, parentId } = session;
+  while (parentId !== undefined) {
+    const parent = parents.get(parentId);
+    title ??= parent?.title;
+    preview = parent?.preview ?? preview;
+    messageCount += parent?.messageCount ?? 0;
+    parentId = parent?.parentId;
+  }
+  return { ...session, preview, messageCount, ...(title === undefined ? {} : { title }) };
 }
 
 async function list(deps: SessionCommandDeps, context: CommandContext): Promise<CommandReply> {

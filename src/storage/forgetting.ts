@@ -12,6 +12,8 @@ import type { Tx } from "./sql.js";
 export interface Forgotten {
   /** Persons and spaces that are gone, whose folders go too: the person and those that became part of it. */
   readonly ids: readonly string[];
+  /** Images they sent, as paths below the data folder. */
+  readonly files: readonly string[];
 }
 
 /** Undefined, and nothing done, while a turn or job of the person runs. Doing it again is harmless. */
@@ -24,10 +26,14 @@ export function forgetPerson(db: Database, personId: string): Promise<Forgotten 
       "select id from sessions where space_kind = 'person' and space_id in (select value from json_each(?))",
       [idList(ids)],
     );
+    const files = [
+      ...sessions.flatMap(({ id }) => imagesOf(tx, "session_id = ?", [id])),
+      ...accounts.flatMap((account) => imagesSaid(tx, account)),
+    ];
     for (const { id } of sessions) forgetSession(tx, id);
     for (const account of accounts) forgetAccount(tx, account);
     for (const id of ids) forgetOwner(tx, id);
-    return { ids };
+    return { ids, files: [...new Set(files)] };
   });
 }
 
@@ -48,6 +54,19 @@ function earlierPeople(tx: Tx, accounts: readonly Account[], personId: string): 
   return [...new Set(found.map(({ id }) => id))].filter((id) => id !== personId);
 }
 
+function imagesOf(tx: Tx, where: string, params: readonly string[]): string[] {
+  return tx
+    .all<{ file: string }>(
+      `select json_extract(image.value, '$.file') as file from messages m, json_each(m.entry, '$.images') image where ${where}`,
+      params,
+    )
+    .map(({ file }) => file);
+}
+
+function imagesSaid(tx: Tx, { platform, accountId }: Account): string[] {
+  return imagesOf(tx, "m.account_id = ? and m.session_id in (select id from sessions where platform = ?)", [accountId, platform]);
+}
+
 function forgetSession(tx: Tx, sessionId: string): void {
   const messages = tx.all<{ id: number }>("select id from messages where session_id = ?", [sessionId]);
   deleteMessages(
@@ -62,6 +81,8 @@ function forgetSession(tx: Tx, sessionId: string): void {
   emptyOutbox(tx, "session_id = ?", [sessionId]);
   tx.run("delete from intents where session_id = ? and kind not like 'provider-%'", [sessionId]);
   tx.run("delete from watermarks where session_id = ?", [sessionId]);
+  tx.run("delete from handovers where session_id = ?", [sessionId]);
+  tx.run("delete from prepared_handovers where session_id = ?", [sessionId]);
   tx.run("delete from turns where session_id = ?", [sessionId]);
   tx.run("delete from sessions where id = ?", [sessionId]);
 }

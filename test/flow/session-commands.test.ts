@@ -1,5 +1,5 @@
 /** Commands about one's conversations, choices per chat, rights and usage, through the whole gateway. */
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { countRows, lastOf, operatorId, quiet, startGateway, textsIn, until, world, type Running, type World } from "../support/gateway.js";
 
@@ -280,6 +280,13 @@ describe("/forget me", () => {
     where.model.push({ calls: [{ name: "memory", arguments: { action: "add", target: "user", content: "Collects TURNIPS." } }] }, "Noted.");
     await say(where, bob, "Collects TURNIPS.");
     await say(where, group, "hear, hear: TURNIPS", bob);
+    await running.gateway.parts.db.write((tx) => {
+      const image = { type: "image", mimeType: "image/png", file: "media/2026-01-01/x/abc1.png" };
+      const entry = "json_set(entry, '$.images', json(?))";
+      tx.run(`update messages set entry = ${entry} where role = 'user' and account_id = ?`, [JSON.stringify([image]), String(bob)]);
+    });
+    mkdirSync(where.home.path("data", "media", "2026-01-01", "x"), { recursive: true });
+    writeFileSync(where.home.path("data", "media", "2026-01-01", "x", "abc1.png"), "an image");
     await say(where, operatorId, "I keep my own");
     const person = (await running.gateway.parts.stores.access.account("telegram", String(bob)))?.personId ?? "";
 
@@ -289,6 +296,7 @@ describe("/forget me", () => {
     expect(await say(where, bob, "/forget me confirm")).toContain("is deleted");
 
     expect(existsSync(where.home.path("data", "people", person))).toBe(false);
+    expect(existsSync(where.home.path("data", "media", "2026-01-01", "x", "abc1.png"))).toBe(false);
     const tables = [
       "messages where entry like '%TURNIP%' or said like '%TURNIP%'",
       "turns where said like '%TURNIP%' or user_entry like '%TURNIP%'",
@@ -299,6 +307,7 @@ describe("/forget me", () => {
     for (const table of tables) expect(countRows(where, `select count(*) n from ${table}`), table).toBe(0);
     expect(countRows(where, `select count(*) n from sessions where person_id = '${person}'`)).toBe(0);
     expect(countRows(where, "select count(*) n from messages where said = 'I keep my own'")).toBe(1);
+    expect(countRows(where, "select count(*) n from handovers") + countRows(where, "select count(*) n from prepared_handovers")).toBe(0);
     await say(where, bob, "hello again");
     expect(where.model.requests.at(-1)?.raw).not.toContain("TURNIP");
     expect(running.log.lines.filter((line) => line.level === "error")).toEqual([]);
