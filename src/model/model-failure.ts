@@ -15,6 +15,8 @@ export interface Cause {
   readonly refusedField?: OptionalField;
   /** The request carried images and the server does not take them: this model never does, or not these. */
   readonly refusedImages?: "ever" | "these";
+  /** The server complains of `reasoning_content`: it wants it in messages with tool calls (true), or does not know it (false). */
+  readonly wantsReasoning?: boolean;
 }
 
 /** The parts of an SDK error that are used; anything may be missing. */
@@ -72,6 +74,8 @@ function statusCause(status: number, error: ErrorLike, detail: string, sent: Sen
     return isTooLong(error) ? { failure: "too-long", detail, repeat: false } : { failure: "server", detail, repeat: true, ...wait };
   }
   if (status === 413 || isTooLong(error)) return { failure: "too-long", detail, repeat: false };
+  const wantsReasoning = reasoningWanted(error, sent.body);
+  if (wantsReasoning !== undefined) return { failure: "bad-request", detail, repeat: false, wantsReasoning };
   const field = refusedField(error, sent.body);
   return {
     failure: "bad-request",
@@ -108,6 +112,24 @@ function refusedImages(error: ErrorLike, body: object): Cause["refusedImages"] {
 function refusedField(error: ErrorLike, body: object): OptionalField | undefined {
   const named = typeof error.param === "string" && error.param !== "" ? error.param : String(error.message);
   return optionalFields.find((field) => field in body && named.includes(field));
+}
+
+function reasoningWanted(error: ErrorLike, body: object): boolean | undefined {
+  if (!`${String(error.param)} ${String(error.message)}`.includes("reasoning_content")) return undefined;
+  const messages = "messages" in body && Array.isArray(body.messages) ? (body.messages as unknown[]) : [];
+  return !messages.some((message) => typeof message === "object" && message !== null && "reasoning_content" in message);
+}
+
+/**
+ * The error that a chunk or body of a 200 answer is, if it is one: `{"error": {…}}`, or `{"object": "error", …}` as vLLM writes it. The client
+ * library throws the first kind itself in streams.
+ */
+export function errorIn(value: unknown): Error | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if ("error" in value && typeof value.error === "object" && value.error !== null)
+    return Object.assign(new Error("error body"), value.error, { error: value.error });
+  if ("object" in value && value.object === "error") return Object.assign(new Error("error frame"), value, { error: value });
+  return undefined;
 }
 
 /** `retry-after-ms`, or `retry-after` as seconds or date, in milliseconds. */

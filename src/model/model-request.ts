@@ -8,7 +8,10 @@ import type { ModelRequest, ToolSchema } from "../ports/chat-model.js";
 export interface WireOptions {
   readonly temperature?: number;
   readonly maxOutputTokens?: number;
-  /** Sends stored reasoning back in the server's own field; only for servers that ask for it. */
+  /**
+   * Sends the stored reasoning of messages with tool calls back, in every later request (also where there is none: the field itself is asked
+   * for). Only for servers that want it: DeepSeek's thinking mode answers 400 without (api-docs.deepseek.com/guides/thinking_mode), others refuse it.
+   */
   readonly sendReasoning?: boolean;
   /** A stored image as a data URL. Without it, or when it gives undefined, the message says that an image was left out. */
   readonly imageUrl?: (image: Image) => string | undefined;
@@ -105,7 +108,7 @@ function userContent(entry: UserEntry, tail: string | undefined, options: WireOp
 
 function assistantMessage(entry: AssistantEntry, options: WireOptions): WireMessage {
   const calls = entry.toolCalls ?? [];
-  const reasoning = options.sendReasoning === true ? entry.reasoning : undefined;
+  const reasoning = options.sendReasoning === true && calls.length > 0 ? (entry.reasoning ?? "") : undefined;
   return {
     role: "assistant",
     content: entry.content === "" && calls.length > 0 ? null : wellFormed(entry.content),

@@ -8,10 +8,11 @@ import { noUsage, type Usage } from "../domain/transcript.js";
 import type { ChatModel, ModelEvent, ModelFailure, ModelRequest, ModelResult } from "../ports/chat-model.js";
 import type { Clock, Ids, Logger } from "../ports/runtime.js";
 import { CallWatch } from "./call-watch.js";
-import { causeOf, type Cause } from "./model-failure.js";
+import { causeOf, errorIn, type Cause } from "./model-failure.js";
 import { requestBody, type Image, type OptionalField, type WireBody, type WireOptions } from "./model-request.js";
 import { imagesOf } from "./request-images.js";
 import { ParallelLimit } from "./parallel-limit.js";
+import { ReasoningHabit } from "./reasoning-habit.js";
 import { pause, Retries } from "./retry.js";
 import { isVisible, StreamAnswer, type ChunkLike } from "./stream-answer.js";
 
@@ -57,6 +58,7 @@ export class OpenAiModel implements ChatModel {
   readonly #deps: OpenAiModelDeps;
   readonly #limit: ParallelLimit;
   readonly #refused = new Set<OptionalField>();
+  readonly #reasoning: ReasoningHabit;
   /** Names of models that take no images. */
   readonly #sightless = new Set<string>();
   #client: Promise<OpenAI> | undefined;
@@ -65,6 +67,7 @@ export class OpenAiModel implements ChatModel {
     this.#settings = settings;
     this.#deps = deps;
     this.#limit = new ParallelLimit(settings.parallel);
+    this.#reasoning = new ReasoningHabit(settings.sendReasoning === true);
   }
 
   describe(): { readonly id: string; readonly contextTokens: number | undefined } {
@@ -118,6 +121,7 @@ export class OpenAiModel implements ChatModel {
 
   /** True when the server refused an optional part that the next try goes without. */
   #leavesOut(model: string, cause: Cause | undefined, refusedBefore: number, showsImages: boolean): boolean {
+    if (cause?.wantsReasoning !== undefined) return this.#reasoning.learn(model, cause.wantsReasoning);
     if (cause?.refusedField !== undefined) return this.#refused.size > refusedBefore;
     if (cause?.refusedImages === undefined || !showsImages) return false;
     if (cause.refusedImages === "ever") this.#sightless.add(model);
@@ -141,12 +145,14 @@ export class OpenAiModel implements ChatModel {
     let isRead = false;
     try {
       const imageUrl = await imagesOf(request.entries, showsImages ? this.#deps.imageUrl : undefined);
-      body = requestBody(request, { ...this.#settings, imageUrl }, this.#refused);
+      body = requestBody(request, { ...this.#settings, imageUrl, sendReasoning: this.#reasoning.sends(request.model) }, this.#refused);
       const chunks = await watch.race(this.#open(body, watch.signal));
       while (chunks !== "stopped") {
         const next = await watch.race(chunks.next());
         isRead = next !== "stopped" && next.done === true;
         if (next === "stopped" || next.done === true) break;
+        const fault = errorIn(next.value);
+        if (fault !== undefined) throw fault;
         const text = answer.add(next.value);
         watch.alive(answer.finished ? Math.min(graceMs, idleTimeoutMs) : idleTimeoutMs);
         if (text !== "") yield { type: "text", text };
@@ -270,10 +276,7 @@ export class OpenAiModel implements ChatModel {
 
 /** A server that ignores `stream` answers with one JSON completion: taken as one chunk. */
 async function* wholeAnswer(body: unknown): AsyncGenerator<ChunkLike, void> {
-  if (typeof body !== "object" || body === null) return;
-  if ("error" in body && typeof body.error === "object" && body.error !== null)
-    throw Object.assign(new Error("error body"), body.error, { error: body.error });
-  yield await Promise.resolve(body);
+  if (typeof body === "object" && body !== null) yield await Promise.resolve(body);
 }
 
 function failure(kind: ModelFailure["failure"], detail: string, partialText: string, usage: Usage): ModelFailure {

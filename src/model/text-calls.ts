@@ -10,8 +10,11 @@ export interface TextCall {
   readonly arguments: string;
 }
 
-const openTag = "<tool_call>";
-const closeTag = "</tool_call>";
+/** How models write calls as text: their own template's tags, and what LM Studio leaves standing when it cannot read a call. */
+const tags = [
+  { open: "<tool_call>", close: "</tool_call>" },
+  { open: "[TOOL_REQUEST]", close: "[END_TOOL_REQUEST]" },
+] as const;
 const callName = /^[a-zA-Z0-9_-]{1,64}$/;
 const callKeys = new Set(["name", "arguments", "parameters", "type", "id"]);
 /** A held text longer than this is an answer, not a call. */
@@ -19,7 +22,7 @@ const maxHeld = 65_536;
 
 /**
  * Reads a text that consists of nothing but calls: one JSON object `{name, arguments|parameters}`, an array of them, or
- * `<tool_call>` blocks. Undefined when it is anything else. A name that is not offered still counts when the object has
+ * blocks of a tag. Undefined when it is anything else. A name that is not offered still counts when the object has
  * no key beside those of a call, so that a trace of a missing tool is answered instead of posted.
  */
 export function readTextCalls(text: string, offered: ReadonlySet<string>): TextCall[] | undefined {
@@ -38,7 +41,9 @@ export function readTextCalls(text: string, offered: ReadonlySet<string>): TextC
 }
 
 function callBodies(text: string): string[] | undefined {
-  if (!text.startsWith(openTag)) return text.startsWith("{") || text.startsWith("[") ? [text] : undefined;
+  const tag = tags.find(({ open }) => text.startsWith(open));
+  if (tag === undefined) return text.startsWith("{") || text.startsWith("[") ? [text] : undefined;
+  const { open: openTag, close: closeTag } = tag;
   const bodies = text
     .split(openTag)
     .slice(1)
@@ -108,9 +113,9 @@ export class TextCallHold {
   }
 
   #textBeforeTag(): string {
-    const at = this.#held.indexOf(openTag);
-    if (at >= 0) this.#state = "holding";
-    const end = at >= 0 ? at : this.#held.length - overlap(this.#held, openTag);
+    const found = tags.map(({ open }) => this.#held.indexOf(open)).filter((at) => at >= 0);
+    if (found.length > 0) this.#state = "holding";
+    const end = found.length > 0 ? Math.min(...found) : this.#held.length - Math.max(...tags.map(({ open }) => overlap(this.#held, open)));
     const text = this.#held.slice(0, end);
     this.#held = this.#held.slice(end);
     return text;
