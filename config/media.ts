@@ -23,7 +23,7 @@ export const media = z.strictObject({
     "Largest file that is fetched; a larger one is refused with a word to the person. Telegram hands out at most 20 MB itself.",
   ),
   keepDays: count(7, 1, 3650).describe(
-    "Files that came in are deleted after this many days. What was read of them stays in the conversation; images are then no longer shown to the model.",
+    "Images that came in are deleted after this many days and then no longer shown to the model. Other files are deleted as soon as they are read; their text stays in the conversation.",
   ),
   transcribe: transcribe.prefault({}).describe("Voice to text, on any OpenAI-compatible server."),
 });

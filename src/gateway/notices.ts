@@ -10,8 +10,9 @@ import { withoutReply } from "./routes.js";
 
 const savedLength = 120;
 
-/** A line as outbox rows. */
-export function noticeRows(channel: Channel, route: Route, line: string): NewOutbox[] {
+/** A line as outbox rows; none for no line. */
+export function noticeRows(channel: Channel, route: Route, line: string | undefined): NewOutbox[] {
+  if (line === undefined) return [];
   return channel.adapter.render(line).map((part) => ({ kind: "notice", route: withoutReply(route), part, silent: true }));
 }
 

@@ -219,7 +219,7 @@ export class TurnRunner {
       }),
       ...this.#deps.attachments.lines(end.running.act.messages, language).flatMap((line) => noticeRows(channel, turn.route, line)),
       ...savedRows(channel, turn.route, language, end.saved),
-      ...(standIn === undefined ? [] : noticeRows(channel, turn.route, standIn)),
+      ...noticeRows(channel, turn.route, standIn),
     ];
     const commit = {
       ...commitOf({ ...end, inboxIds: end.running.act.inboxIds }, ending),

@@ -1,6 +1,6 @@
 /**
- * The files that came in, on disk: `media/<day>/<space>/<id>.<ending>` below the data folder. They are written as a stream, and whole
- * days are removed once they are old enough; an image that is gone is named by a fixed text from then on.
+ * The files that came in, on disk: `media/<day>/<space>/<id>.bin` below the data folder. They are written as a stream; images stay until
+ * their day is old enough, and one that is gone is named by a fixed text from then on.
  */
 import { createWriteStream } from "node:fs";
 import { mkdir, open, readdir, readFile, rm } from "node:fs/promises";

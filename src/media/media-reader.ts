@@ -68,13 +68,25 @@ async function fetchAndRead(deps: Reading, file: Attachment, owner: string, open
     return notFetched(error, file, deps.maxBytes);
   }
   let type: FileType | undefined;
+  let read: ReadFile;
   try {
     const { head, size } = await deps.files.look(path);
     type = fileType(head, file);
-    return await readAs(deps, { file, path, type, head, size }, signal);
+    read = await readAs(deps, { file, path, type, head, size }, signal);
   } catch (error) {
     deps.logger.warn({ name: file.name, type: type?.mimeType, error: errorText(error) }, "a file that came in could not be read");
-    return { is: "failed", why: type?.as === "sound" ? "not-heard" : "unreadable" };
+    read = { is: "failed", why: type?.as === "sound" ? "not-heard" : "unreadable" };
+  }
+  // An image is shown again with every request; of the rest nothing is needed any more.
+  if (read.is !== "image") await discard(deps, path);
+  return read;
+}
+
+async function discard({ files, logger }: Reading, path: string): Promise<void> {
+  try {
+    await files.remove(path);
+  } catch (error) {
+    logger.warn({ path, error: errorText(error) }, "a file that was read could not be removed; it goes with its day");
   }
 }
 
@@ -103,10 +115,8 @@ async function readAs(deps: Reading, { file, path, type, head, size }: Stored, s
       return readText(deps, path, type, head, size);
     case "page":
       deps.logger.warn({ name: file.name }, "a web page came instead of a file (is a permission missing?)");
-      await deps.files.remove(path);
       return { is: "failed", why: "not-the-file" };
     case "other":
-      await deps.files.remove(path);
       return named(type.mimeType === "application/octet-stream" ? file.mimeType : type.mimeType, size);
     default:
       return type.as satisfies never;

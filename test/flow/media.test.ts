@@ -77,7 +77,7 @@ const slack: Platform = {
     chat
       .sent()
       .flatMap((message) => message.files ?? [])
-      .map((file) => ({ name: String(file["name"]), content: chat.workspace.files.get(file.id)?.bytes.toString() ?? "" })),
+      .map((file) => ({ name: file.name, content: chat.workspace.files.get(file.id)?.bytes.toString() ?? "" })),
   downloads: ({ slack: chat }) => chat.fileRequests.length,
 };
 

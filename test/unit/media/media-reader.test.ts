@@ -121,6 +121,20 @@ describe("reading a file that came in", () => {
     expect(await given.read({}, Buffer.from("<html>Sign in</html>"))).toEqual({ is: "failed", why: "not-the-file" });
   });
 
+  it("keeps nothing of a document or recording once it is read", async () => {
+    const given = setup({ transcriber: { transcribe: () => Promise.resolve("Hello.") } });
+    for (const content of [
+      Buffer.from("words"),
+      pdfOf(["words"]),
+      Buffer.from("OggS1234"),
+      Buffer.from("%PDF-broken"),
+      Buffer.from("PK\x03\x04"),
+    ]) {
+      await given.read({ kind: "document" }, content);
+    }
+    expect(given.stored()).toEqual([]);
+  });
+
   it("never rejects when the turn is stopped", async () => {
     const given = setup();
     const stopped = AbortSignal.abort();
