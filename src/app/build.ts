@@ -32,7 +32,7 @@ import { gatewayJobs } from "./jobs.js";
 import { buildAttachments, documentChars } from "./media.js";
 import { buildLanes } from "./lanes.js";
 import { menuState } from "./menu.js";
-import { Monitor } from "./monitor.js";
+import { gatewayMonitor } from "./monitor.js";
 import { buildPeople } from "./people.js";
 import { freezePrompt, promptVersion } from "./prompt-layers.js";
 
@@ -103,6 +103,7 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
     clock,
     logger,
     expireMs: config.delivery.expireHours * 3_600_000,
+    redact: core.redact,
     onSent: (row) => monitor.sent(row),
   });
   const wake = (): void => {
@@ -260,20 +261,7 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
     mount: (path, handler) => http.mount(path, handler),
     menuState: menuState(stores.overlay, menu),
   });
-  const monitor = new Monitor({
-    db,
-    http,
-    clock,
-    logger,
-    serve: options.serve ?? true,
-    platforms: () => supervisor.states(),
-    lanes: () => ({ running: lanes.running, oldestAt: lanes.oldestAt, stalled: lanes.stalled() }),
-    ledger: core.ledger,
-    queue: () => jobs.health(),
-    needsWorkers: config.redis.url !== undefined,
-    turnTimeoutMs: config.turns.timeoutMs,
-    redact: core.redact,
-  });
+  const monitor = gatewayMonitor({ config, db, http, supervisor, lanes, jobs, core, clock, logger, serve: options.serve ?? true });
   return new Gateway({
     config,
     db,

@@ -60,7 +60,7 @@ export function buildCore(deps: CoreDeps): Core {
   const redactor = createRedactor({ secrets: secretsOf(config) });
   const redact = (value: string): string => redactor.text(value);
   const stores = createStores({ db, clock, ids });
-  const ledger = createJobLedger({ db });
+  const ledger = withoutSecrets(createJobLedger({ db }), redact);
   const handovers = createHandovers({ db, ids });
   const mediaFiles = new MediaFiles({ dataDir: config.data.dir, clock, ids });
   const modelDeps = { clock, ids, logger, redact, imageUrl: mediaFiles.dataUrl.bind(mediaFiles) };
@@ -117,4 +117,9 @@ export function buildCore(deps: CoreDeps): Core {
     title: createTitleHandler({ sessions: stores.sessions, aux: models.side.model, model: models.side.id }),
   };
   return { stores, handovers, mediaFiles, models, agent, features, gate, ledger, learning, external, handlers, redact };
+}
+
+/** What a job failed of is shown by `mneme jobs` and kept for months. */
+function withoutSecrets(ledger: JobLedger, redact: (text: string) => string): JobLedger {
+  return { ...ledger, release: (id, fence, outcome) => ledger.release(id, fence, { ...outcome, error: redact(outcome.error) }) };
 }

@@ -3,11 +3,17 @@
  * only say that the process answers. An address that cannot be used is a warning, never a failed start.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { GatewayConfig } from "../../config/schema.js";
 import { errorText } from "../domain/errors.js";
+import type { Lanes } from "../gateway/lanes.js";
+import type { Supervisor } from "../gateway/supervisor.js";
+import type { JobLedger } from "../ports/job-queue.js";
 import type { OutboxRow } from "../ports/stores.js";
-import type { Logger } from "../ports/runtime.js";
+import type { Clock, Logger } from "../ports/runtime.js";
+import type { Database } from "../storage/database.js";
 import { Health, type HealthDeps, type HealthReport } from "./health.js";
 import type { HttpServer } from "./http.js";
+import type { Jobs } from "./jobs.js";
 import { Metrics, type TurnSeen } from "./metrics.js";
 
 export interface MonitorDeps extends HealthDeps {
@@ -86,6 +92,31 @@ export class Monitor {
       },
     );
   }
+}
+
+/** The monitor of a wired gateway. */
+export function gatewayMonitor(deps: {
+  readonly config: GatewayConfig;
+  readonly db: Database;
+  readonly http: HttpServer;
+  readonly supervisor: Supervisor;
+  readonly lanes: Lanes;
+  readonly jobs: Jobs;
+  readonly core: { readonly ledger: JobLedger; readonly redact: (text: string) => string };
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly serve: boolean;
+}): Monitor {
+  const { config, supervisor, lanes, jobs, core, ...rest } = deps;
+  return new Monitor({
+    ...rest,
+    ...core,
+    platforms: () => supervisor.states(),
+    lanes: () => ({ running: lanes.running, oldestAt: lanes.oldestAt, stalled: lanes.stalled() }),
+    queue: () => jobs.health(),
+    needsWorkers: config.redis.url !== undefined,
+    turnTimeoutMs: config.turns.timeoutMs,
+  });
 }
 
 /** Times as people and monitors write them. */

@@ -18,6 +18,8 @@ export interface DeliveryDeps {
   readonly logger: Logger;
   /** After this many milliseconds an undelivered row expires. */
   readonly expireMs: number;
+  /** Takes secrets out of what a platform said, before it is stored. */
+  readonly redact: (text: string) => string;
   /** Called after each confirmed send; for health and reviews. */
   readonly onSent?: (row: OutboxRow) => void;
 }
@@ -146,7 +148,8 @@ export class Delivery {
         this.#deps.logger.warn({ id: row.id, error: errorText(error), next: step.do }, "a send did not succeed");
         await this.#sideEffects(row, channel, kind, error);
         if (step.do === "end") {
-          await outbox.result(row.id, step.outcome);
+          const { outcome } = step;
+          await outbox.result(row.id, outcome.state === "sent" ? outcome : { ...outcome, error: this.#deps.redact(outcome.error) });
           const drops = step.outcome.state === "waiting" && step.outcome.dropTakeOver === true;
           if (drops && current.do === "send") await this.#removePreview(row, channel, current.takesOver);
           if (step.outcome.state === "waiting") this.#wakeIn(Math.max(20, step.outcome.nextAt - clock.now()));
