@@ -130,7 +130,7 @@ describe("the import rules", () => {
     expect(modules.filter((name) => /^(src|adapters|config)\//.test(name)).length).toBeGreaterThan(50);
     expect(modules).toContain("src/cli/main.ts");
     expect(found).toEqual([]);
-  });
+  }, 120_000);
 });
 
 describe("a planted violation is reported:", () => {
