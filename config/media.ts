@@ -2,21 +2,26 @@
 import { z } from "zod";
 import { count, secret, webUrl } from "./fields.js";
 
-const transcribe = z.strictObject({
-  model: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("Model that writes down voice messages and recordings (POST /audio/transcriptions). Without it they are only named.")
-    .meta({ examples: ["whisper-1"] }),
-  baseUrl: webUrl()
-    .optional()
-    .describe("Its server; without it model.baseUrl.")
-    .meta({ examples: ["http://127.0.0.1:8000/v1"] }),
-  apiKey: secret()
-    .describe("Its key; without it model.apiKey (only on the same server).")
-    .meta({ examples: ["key"] }),
-});
+const transcribe = z
+  .strictObject({
+    model: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("Model that writes down voice messages and recordings (POST /audio/transcriptions). Without it they are only named.")
+      .meta({ examples: ["whisper-1"] }),
+    baseUrl: webUrl()
+      .optional()
+      .describe("Its server; without it model.baseUrl.")
+      .meta({ examples: ["http://127.0.0.1:8000/v1"] }),
+    apiKey: secret()
+      .describe("Its key; without it model.apiKey (only on the same server).")
+      .meta({ examples: ["key"] }),
+  })
+  .refine(({ model, baseUrl, apiKey }) => model !== undefined || (baseUrl === undefined && apiKey === undefined), {
+    path: ["model"],
+    message: "needed when media.transcribe.baseUrl or media.transcribe.apiKey is set",
+  });
 
 export const media = z.strictObject({
   maxBytes: count(20 * 1024 * 1024, 1024, 2 * 1024 * 1024 * 1024).describe(

@@ -35,8 +35,21 @@ const tooLong =
   /context.{0,12}(length|window|size)|maximum context|prompt is too long|too many (input )?tokens|input is too long|exceeds the (available|model)/i;
 /** Codes of Node's own limits for headers and body (five minutes each). */
 const libraryTimeouts = /\bUND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT\b/;
-/** How servers say that a model has no eyes; what else they say of images is about those of the request. */
-const noImages = /support|multi-?modal|vision|unknown variant|not (?:enabled|available|allowed)|missing data required/i;
+/**
+ * How servers say that a model has no eyes (OpenAI, OpenRouter, vLLM, Ollama, DeepSeek and other serde servers). Whatever else they say of
+ * images may be about those of this request.
+ */
+const noImages = new RegExp(
+  [
+    "(?:not|n't) support (?:images?|vision|multi)",
+    "images?(?:_url| urls?| inputs?| content)? (?:is|are) (?:not supported|not enabled|only supported by certain models)",
+    "endpoints found that support image",
+    "not a multi-?modal model",
+    "unknown variant .?image_url",
+    "missing data required for image input",
+  ].join("|"),
+  "i",
+);
 const optionalFields: readonly OptionalField[] = ["stream_options", "max_completion_tokens", "max_tokens", "temperature"];
 
 /** What is known of the failed request: the time, for a `retry-after` date, and the fields that were sent. */
