@@ -32,7 +32,7 @@ export function buildModels(config: GatewayConfig, deps: OpenAiModelDeps): Model
 }
 
 /** The main model as its settings say. */
-export function mainSettings({ model, agent, turns }: GatewayConfig): OpenAiModelSettings {
+function mainSettings({ model, agent, turns }: GatewayConfig): OpenAiModelSettings {
   return {
     baseUrl: model.baseUrl,
     ...(model.apiKey === undefined ? {} : { apiKey: model.apiKey }),
@@ -65,12 +65,13 @@ function auxiliary(config: GatewayConfig, deps: OpenAiModelDeps): OpenAiModel | 
 
 interface Other {
   readonly id: string;
-  readonly baseUrl: string | undefined;
-  readonly apiKey: string | undefined;
+  readonly baseUrl?: string | undefined;
+  readonly apiKey?: string | undefined;
   readonly headers?: { readonly [name: string]: string } | undefined;
 }
 
-function elsewhere(config: GatewayConfig, other: Other): OpenAiModelSettings {
+/** A model beside the main one; on the same server it may use what the main one uses. */
+export function elsewhere(config: GatewayConfig, other: Other): OpenAiModelSettings {
   const { apiKey: mainKey, headers: mainHeaders = {}, contextTokens: _window, ...main } = mainSettings(config);
   const baseUrl = other.baseUrl ?? main.baseUrl;
   const isSame = baseUrl === main.baseUrl;

@@ -144,7 +144,8 @@ function within<T>(work: Promise<T>, ms: number, clock: Clock): Promise<T> {
   });
 }
 
-function hostOf(url: string): string {
+/** The host of an address, for people. */
+export function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "an unreadable address";
 }
 

@@ -5,7 +5,8 @@
 import { buildAdapters } from "../../adapters/registry.js";
 import { whatIsMissing } from "../../config/readiness.js";
 import type { GatewayConfig } from "../../config/schema.js";
-import { modelAddress, probeAdapter, probeModel, probeRedis } from "../app/probes.js";
+import { probeModels } from "../app/model-probe.js";
+import { probeAdapter, probeRedis } from "../app/probes.js";
 import { probeProvider } from "../app/provider.js";
 import { withStores, type OfflineDeps } from "../app/offline.js";
 import type { Finding } from "../ports/platform-adapter.js";
@@ -20,7 +21,7 @@ export async function doctor(context: CliContext, options: { readonly json?: boo
   const { config } = deps;
   const groups = await Promise.all([
     checkMachine(deps, context.cwd),
-    modelFindings(deps),
+    probeModels(deps.config, deps),
     platformFindings(deps),
     redisFindings(deps),
     probeProvider(deps.config),
@@ -49,11 +50,6 @@ function settingsFindings(config: GatewayConfig): Finding[] {
   const missing = whatIsMissing(config, "start");
   if (missing.length === 0) return [{ level: "ok", subject: "settings", message: "Complete." }];
   return missing.map(({ key, remedy }) => ({ level: "error", subject: "settings", message: `${key} is not set.`, remedy }));
-}
-
-async function modelFindings(deps: OfflineDeps): Promise<Finding[]> {
-  const address = modelAddress(deps.config);
-  return address === undefined ? [] : [await probeModel(address, deps)];
 }
 
 async function platformFindings(deps: OfflineDeps): Promise<Finding[]> {
