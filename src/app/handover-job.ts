@@ -12,7 +12,8 @@ import type { ChatModel } from "../ports/chat-model.js";
 import type { Handovers } from "../ports/handovers.js";
 import type { JobHandler } from "../ports/job-queue.js";
 import type { Clock, Logger } from "../ports/runtime.js";
-import type { NewOutbox, Session, Sessions, StoredEntry, Turns } from "../ports/stores.js";
+import type { NewOutbox } from "../ports/mailbox.js";
+import type { Session, Sessions, StoredEntry, Turns } from "../ports/stores.js";
 import { languageOf, text, type Language } from "../words/catalogue.js";
 
 /** Where the settings do not say how large the model's window is. */

@@ -4,7 +4,7 @@ import type { Channels } from "../gateway/channels.js";
 import { Lanes, type LanesDeps } from "../gateway/lanes.js";
 import type { Replies } from "../gateway/replies.js";
 import type { Clock, Logger } from "../ports/runtime.js";
-import type { Inbox } from "../ports/stores.js";
+import type { Inbox } from "../ports/mailbox.js";
 import { languageOf, text } from "../words/catalogue.js";
 import type { People } from "./people.js";
 

@@ -4,7 +4,8 @@
  */
 import type { Registry } from "prom-client";
 import type { Usage } from "../domain/transcript.js";
-import type { OutboxRow, TurnCommit } from "../ports/stores.js";
+import type { OutboxRow } from "../ports/mailbox.js";
+import type { TurnCommit } from "../ports/stores.js";
 import type { Clock } from "../ports/runtime.js";
 import { readFinishedJobs } from "../storage/queue-ages.js";
 import type { Database } from "../storage/database.js";

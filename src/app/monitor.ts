@@ -8,7 +8,7 @@ import { errorText } from "../domain/errors.js";
 import type { Lanes } from "../gateway/lanes.js";
 import type { Supervisor } from "../gateway/supervisor.js";
 import type { JobLedger } from "../ports/job-queue.js";
-import type { OutboxRow } from "../ports/stores.js";
+import type { OutboxRow } from "../ports/mailbox.js";
 import type { Clock, Logger } from "../ports/runtime.js";
 import type { Database } from "../storage/database.js";
 import { Health, type HealthDeps, type HealthReport } from "./health.js";

@@ -8,7 +8,7 @@ import type { Role } from "../domain/identity.js";
 import { Pairing, type Approval } from "../gateway/pairing.js";
 import { withoutReply } from "../gateway/routes.js";
 import type { Clock, Logger } from "../ports/runtime.js";
-import type { PairingCode } from "../ports/stores.js";
+import type { PairingCode } from "../ports/access.js";
 import { commandText, languageOf, text } from "../words/catalogue.js";
 import type { GatewayParts } from "./gateway.js";
 import type { Offline } from "./offline.js";

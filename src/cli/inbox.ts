@@ -1,6 +1,6 @@
 /** `mneme inbox`: why was there no answer? Every event with what became of it; what was said is not shown. */
 import { GatewayError } from "../domain/errors.js";
-import type { InboxRow } from "../ports/stores.js";
+import type { InboxRow } from "../ports/mailbox.js";
 import type { CliContext } from "./context.js";
 import { exitCodes } from "./failure.js";
 import { clean, stamp, table } from "./layout.js";

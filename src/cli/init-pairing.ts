@@ -13,7 +13,7 @@ import { createLogger } from "../app/logger.js";
 import { approveCode, pairingOf } from "../app/pairing-offline.js";
 import { createIds, systemClock as clock } from "../app/runtime.js";
 import { accountKey } from "../domain/identity.js";
-import type { PairingCode } from "../ports/stores.js";
+import type { PairingCode } from "../ports/access.js";
 import type { CliContext } from "./context.js";
 import { answered } from "./init-questions.js";
 import { clean } from "./layout.js";

@@ -4,7 +4,8 @@ import type { Lanes } from "../gateway/lanes.js";
 import type { SessionBook } from "../gateway/sessions.js";
 import { withoutReply } from "../gateway/routes.js";
 import type { Clock } from "../ports/runtime.js";
-import type { Inbox, Outbox, Sessions, Turns } from "../ports/stores.js";
+import type { Inbox, Outbox } from "../ports/mailbox.js";
+import type { Sessions, Turns } from "../ports/stores.js";
 import { text } from "../words/catalogue.js";
 
 export interface ConversationDeps {

@@ -5,7 +5,8 @@
 import { accountKey } from "../domain/identity.js";
 import type { Command, CommandContext, CommandReply } from "../gateway/commands.js";
 import type { Author, MemoryFiles, UndoResult } from "../memory/memory-files.js";
-import type { MemoryEvent, MemoryOwner, Sessions } from "../ports/stores.js";
+import type { MemoryEvent, MemoryOwner } from "../ports/memory-log.js";
+import type { Sessions } from "../ports/stores.js";
 import { quoteName } from "../safety/fence.js";
 import { text } from "../words/catalogue.js";
 

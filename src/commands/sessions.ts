@@ -29,7 +29,7 @@ export interface SessionCommandDeps {
 
 type Listed = Awaited<ReturnType<Sessions["list"]>>[number];
 
-const listed = 20;
+const listed = 200;
 const shown = 10;
 const titleLength = 80;
 
@@ -46,28 +46,24 @@ export function sessionCommands(deps: SessionCommandDeps): Command[] {
   ];
 }
 
-/** What may be named in this place: its space's conversations, private ones left out, newest first. */
+/**
+ * What may be named in this place: its space's conversations, private ones left out, newest first. One that went on in another session after
+ * it was condensed is shown once, with its beginning and all its messages; it is resumed where it stands now.
+ */
 async function visible({ sessions }: SessionCommandDeps, context: CommandContext): Promise<Listed[]> {
   const all = await sessions.list(context.place.spaceId, listed);
-  // One that was continued after compression counts as one with its continuation, under the first title.
-  const parents = new Map(all.map((session) => [session.id, session]));
+  const byId = new Map(all.map((session) => [session.id, session]));
   const continued = new Set(all.map((session) => session.parentId));
+  const whole = (session: Listed): Listed => {
+    const parent = session.parentId === undefined ? undefined : byId.get(session.parentId);
+    if (parent === undefined) return session;
+    const { preview, createdAt, messageCount } = whole(parent);
+    return { ...session, preview, createdAt, messageCount: session.messageCount + messageCount };
+  };
   return all
-    .filter((session) => !session.isPrivate && !continued.has(session.id))
-    .map((session) => titledBy(session, parents))
-    .filter((session) => session.messageCount > 0);
-}
-
-function titledBy(session: Listed, parents: ReadonlyMap<string, Listed>): Listed {
-  let { title, preview, messageCount, parentId } = session;
-  while (parentId !== undefined) {
-    const parent = parents.get(parentId);
-    title ??= parent?.title;
-    preview = parent?.preview ?? preview;
-    messageCount += parent?.messageCount ?? 0;
-    parentId = parent?.parentId;
-  }
-  return { ...session, preview, messageCount, ...(title === undefined ? {} : { title }) };
+    .filter((session) => !continued.has(session.id))
+    .map((session) => whole(session))
+    .filter((session) => !session.isPrivate && session.messageCount > 0);
 }
 
 async function list(deps: SessionCommandDeps, context: CommandContext): Promise<CommandReply> {

@@ -5,7 +5,9 @@
 import { accountKey, isGroup } from "../domain/identity.js";
 import type { ChatChange, InboundEvent, InboundMessage } from "../domain/message.js";
 import type { Clock, Logger } from "../ports/runtime.js";
-import type { Access, NewOutbox, Outbox, Sessions } from "../ports/stores.js";
+import type { Access } from "../ports/access.js";
+import type { NewOutbox, Outbox } from "../ports/mailbox.js";
+import type { Sessions } from "../ports/stores.js";
 import { commandText, text, type Language } from "../words/catalogue.js";
 import type { Channels } from "./channels.js";
 import type { Gate, Verdict } from "./gate.js";

@@ -5,7 +5,7 @@
 import { DeliveryError, GatewayError, errorText } from "../domain/errors.js";
 import type { Route, SentRef } from "../domain/message.js";
 import type { Capabilities } from "../ports/platform-adapter.js";
-import type { OutboxOutcome, OutboxRow } from "../ports/stores.js";
+import type { OutboxOutcome, OutboxRow } from "../ports/mailbox.js";
 
 export type NextStep =
   | { readonly do: "send"; readonly route: Route; readonly plain: boolean; readonly takesOver: SentRef | undefined }

@@ -5,7 +5,9 @@
 import { GatewayError, errorText } from "../domain/errors.js";
 import type { ChatKind, OutboundMessage } from "../domain/message.js";
 import type { Clock, Logger } from "../ports/runtime.js";
-import type { Access, Outbox, OutboxRow, Sessions } from "../ports/stores.js";
+import type { Access } from "../ports/access.js";
+import type { Outbox, OutboxRow } from "../ports/mailbox.js";
+import type { Sessions } from "../ports/stores.js";
 import type { Channel, Channels } from "./channels.js";
 import { decideOutcome, type NextStep } from "./delivery-rules.js";
 

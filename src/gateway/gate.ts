@@ -4,7 +4,7 @@
  */
 import { accountKey, isGroup, type Account, type Role, type Speaker } from "../domain/identity.js";
 import type { InboundEvent } from "../domain/message.js";
-import type { ChatRow } from "../ports/stores.js";
+import type { ChatRow } from "../ports/access.js";
 
 export interface AccessRules {
   readonly mode: "pairing" | "allowlist" | "open";

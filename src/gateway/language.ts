@@ -1,6 +1,6 @@
 /** The language of the program's own words to a person: that of what they wrote last. A command alone says nothing of it. */
 import type { InboundMessage } from "../domain/message.js";
-import type { Inbox } from "../ports/stores.js";
+import type { Inbox } from "../ports/mailbox.js";
 import { languageOf, type Language } from "../words/catalogue.js";
 
 /** Messages of the chat that are looked at. */

@@ -7,7 +7,7 @@ import { errorText } from "../domain/errors.js";
 import type { ButtonPress, Route } from "../domain/message.js";
 import type { LinkingStore, LinkRequest, LinkSide, Union } from "../ports/linking.js";
 import type { Clock, Logger } from "../ports/runtime.js";
-import type { Access } from "../ports/stores.js";
+import type { Access } from "../ports/access.js";
 import { quoteName } from "../safety/fence.js";
 import { commandText, text, type Language } from "../words/catalogue.js";
 import type { Channels } from "./channels.js";

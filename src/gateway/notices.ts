@@ -3,7 +3,7 @@
  * They are no part of the transcript.
  */
 import type { Route } from "../domain/message.js";
-import type { NewOutbox } from "../ports/stores.js";
+import type { NewOutbox } from "../ports/mailbox.js";
 import { text, type Language } from "../words/catalogue.js";
 import type { Channel } from "./channels.js";
 import { withoutReply } from "./routes.js";

@@ -6,7 +6,7 @@ import { randomInt } from "node:crypto";
 import { accountKey, type Role } from "../domain/identity.js";
 import type { Route } from "../domain/message.js";
 import type { Clock } from "../ports/runtime.js";
-import type { Access, PairingCode } from "../ports/stores.js";
+import type { Access, PairingCode } from "../ports/access.js";
 
 /** Letters and digits that nobody confuses: no 0 O 1 I L. */
 const alphabet = "23456789ABCDEFGHJKMNPQRSTUVWXYZ";

@@ -1,6 +1,6 @@
 /** The program's own words to a person, as outbox rows rendered for the platform they go to. */
 import type { Button, Route } from "../domain/message.js";
-import type { NewOutbox, Outbox } from "../ports/stores.js";
+import type { NewOutbox, Outbox } from "../ports/mailbox.js";
 import type { Channels } from "./channels.js";
 
 export class Replies {

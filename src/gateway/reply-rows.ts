@@ -3,7 +3,7 @@
  * parts goes as one file, with one short line above it that is within every platform's limit for captions.
  */
 import type { RenderedPart, Route } from "../domain/message.js";
-import type { NewOutbox } from "../ports/stores.js";
+import type { NewOutbox } from "../ports/mailbox.js";
 import { text, type Language } from "../words/catalogue.js";
 import type { Channel } from "./channels.js";
 import { shorten } from "./long-answer.js";

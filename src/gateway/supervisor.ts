@@ -7,7 +7,7 @@ import { errorText, GatewayError } from "../domain/errors.js";
 import type { InboundEvent } from "../domain/message.js";
 import type { AdapterHealth, AdapterIo, CommandMenuEntry, PlatformAdapter } from "../ports/platform-adapter.js";
 import type { Clock, Logger } from "../ports/runtime.js";
-import type { Inbox } from "../ports/stores.js";
+import type { Inbox } from "../ports/mailbox.js";
 
 export interface SupervisorDeps {
   readonly adapters: readonly PlatformAdapter[];

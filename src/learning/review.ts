@@ -9,7 +9,8 @@ import type { JobPayload } from "../domain/job.js";
 import type { ClaimedJob, JobContext, JobResult, Watermark } from "../ports/job-queue.js";
 import type { LearningStore, ReviewKind, UncoveredTurns } from "../ports/learning.js";
 import type { Clock, Logger } from "../ports/runtime.js";
-import type { Frozen, NewOutbox, Outbox, Session, Sessions, StoredEntry, Turns } from "../ports/stores.js";
+import type { NewOutbox, Outbox } from "../ports/mailbox.js";
+import type { Frozen, Session, Sessions, StoredEntry, Turns } from "../ports/stores.js";
 import { fence, holdsFenced } from "../safety/fence.js";
 import { instruction } from "./instructions.js";
 import { savedBy, type DescribeSaved } from "./saved.js";
@@ -77,9 +78,11 @@ async function mustWait(deps: ReviewDeps, session: Session, payload: Payload): P
   if (payload.flush) return undefined;
   if (running.some((turn) => turn.sessionId === session.id)) return { postponeMs: lookAgainMs, reason: "the session is busy" };
   const quiet = deps.clock.now() - session.lastActiveAt;
-  if (session.endedAt === undefined && quiet < deps.idleMs) return { postponeMs: deps.idleMs - quiet, reason: "the session is not quiet yet" };
+  if (session.endedAt === undefined && quiet < deps.idleMs)
+    return { postponeMs: deps.idleMs - quiet, reason: "the session is not quiet yet" };
   const [last] = await deps.turns.recent(session.id, 1);
-  if (last !== undefined && (await deps.outbox.pendingOf(last.id))) return { postponeMs: lookAgainMs, reason: "the reply is still on its way" };
+  if (last !== undefined && (await deps.outbox.pendingOf(last.id)))
+    return { postponeMs: lookAgainMs, reason: "the reply is still on its way" };
   return undefined;
 }
 
@@ -168,7 +171,10 @@ async function contextOf(
 
 function quoteOthers(others: readonly UncoveredTurns[]): string {
   const lines = others.flatMap((turns) =>
-    turns.entries.map((stored) => `[${turns.sessionId.slice(-6)} · ${new Date(stored.at).toISOString().slice(0, 16)} · ${stored.author ?? "someone"}] ${stored.text}`),
+    turns.entries.map(
+      (stored) =>
+        `[${turns.sessionId.slice(-6)} · ${new Date(stored.at).toISOString().slice(0, 16)} · ${stored.author ?? "someone"}] ${stored.text}`,
+    ),
   );
   return lines.length === 0 ? "" : fence("earlier-messages", lines.join("\n"));
 }

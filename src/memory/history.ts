@@ -3,7 +3,7 @@
  * gives up (undefined) rather than guess: when a text was forgotten, or the result's hash is not the event's.
  */
 import { createHash } from "node:crypto";
-import type { MemoryAction, MemoryEvent } from "../ports/stores.js";
+import type { MemoryAction, MemoryEvent } from "../ports/memory-log.js";
 import { applyChange, parseEntries, type Change } from "./entries.js";
 
 /** SHA-256 of a file's text; a missing file counts as empty. */

@@ -4,7 +4,7 @@
  */
 import { appendFileSync, constants, copyFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import type { MemoryOwner } from "../ports/stores.js";
+import type { MemoryOwner } from "../ports/memory-log.js";
 import { applyChange, delimiter, parseEntries, type Applied } from "./entries.js";
 import { readText } from "./hand-edits-files.js";
 import { sides, type Author, type MemoryFiles } from "./memory-files.js";

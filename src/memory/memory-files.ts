@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { GatewayError } from "../domain/errors.js";
-import type { MemoryAction, MemoryEvent, MemoryLog, MemoryOwner, NewMemoryEvent, WriteGuard } from "../ports/stores.js";
+import type { MemoryAction, MemoryEvent, MemoryLog, MemoryOwner, NewMemoryEvent, WriteGuard } from "../ports/memory-log.js";
 import type { Clock } from "../ports/runtime.js";
 import { applyChange, matching, parseEntries, type Applied, type Change } from "./entries.js";
 import { ChangedMeanwhile, readText, replaceFile, type Replaced } from "./hand-edits-files.js";

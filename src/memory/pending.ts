@@ -2,7 +2,7 @@
  * Notes that a person's words in groups left for their USER.md. A group turn only notes them down, unseen; they are
  * merged where the person can see it: at their next direct-message turn or review.
  */
-import type { MemoryOwner } from "../ports/stores.js";
+import type { MemoryOwner } from "../ports/memory-log.js";
 import { applyChange, type Applied } from "./entries.js";
 import { sides, type Author, type MemoryFiles } from "./memory-files.js";
 

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { defineTool, type Tool, type ToolContext } from "../agent/tool.js";
 import { accountKey } from "../domain/identity.js";
 import type { Clock } from "../ports/runtime.js";
-import type { MemoryOwner, WriteGuard } from "../ports/stores.js";
+import type { MemoryOwner, WriteGuard } from "../ports/memory-log.js";
 import { scan, scanMessage } from "../safety/scan.js";
 import { codePoints, grouped, parseEntries, usageOf, type Change, type Refusal } from "./entries.js";
 import { memoryDescription, memoryGuidance, type MemorySwitches } from "./guidance.js";

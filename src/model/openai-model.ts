@@ -144,7 +144,7 @@ export class OpenAiModel implements ChatModel {
     let body: WireBody | undefined;
     let isRead = false;
     try {
-      const imageUrl = await imagesOf(request.entries, showsImages ? this.#deps.imageUrl : undefined);
+      const imageUrl = await imagesOf(request.entries, showsImages, this.#deps.imageUrl);
       body = requestBody(request, { ...this.#settings, imageUrl, sendReasoning: this.#reasoning.sends(request.model) }, this.#refused);
       const chunks = await watch.race(this.#open(body, watch.signal));
       while (chunks !== "stopped") {

@@ -2,13 +2,14 @@
 import type { Entry } from "../domain/transcript.js";
 import type { Image } from "./model-request.js";
 
-/** Looks images up by their file; `read` undefined: none is shown. */
+/** Looks images up by their file; none is found where none is to be shown or nothing reads them. */
 export async function imagesOf(
   entries: readonly Entry[],
+  isShown: boolean,
   read: ((image: Image) => Promise<string | undefined>) | undefined,
 ): Promise<(image: Image) => string | undefined> {
   const urls = new Map<string, string | undefined>();
-  if (read !== undefined) {
+  if (isShown && read !== undefined) {
     for (const entry of entries) {
       for (const image of entry.role === "user" ? (entry.images ?? []) : []) {
         if (!urls.has(image.file)) urls.set(image.file, await read(image));

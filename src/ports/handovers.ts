@@ -3,7 +3,8 @@
  * continues another shows some of its ancestors' messages by their ids. Same promises as ports/stores.ts.
  */
 import type { NewIntent } from "../domain/job.js";
-import type { NewOutbox, StoredEntry } from "./stores.js";
+import type { NewOutbox } from "./mailbox.js";
+import type { StoredEntry } from "./stores.js";
 
 /** A hand-over that waits for the session's next turn. */
 export interface PreparedHandover {

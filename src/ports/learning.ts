@@ -1,7 +1,8 @@
 /** What reviews read and leave behind. Same promises as the other stores (ports/stores.ts). */
 import type { NewIntent } from "../domain/job.js";
 import type { ClaimedJob, Watermark } from "./job-queue.js";
-import type { NewOutbox, StoredEntry } from "./stores.js";
+import type { NewOutbox } from "./mailbox.js";
+import type { StoredEntry } from "./stores.js";
 
 /** Kinds of review that keep a watermark of their own per session. */
 export type ReviewKind = Extract<Watermark["kind"], "memory-review" | "skill-review">;
@@ -24,5 +25,10 @@ export interface LearningStore {
   /** The same for all sessions of a space that are not private, with their words; at most `limit` turns, oldest first. */
   uncovered(spaceId: string, kind: ReviewKind, limit: number): Promise<UncoveredTurns[]>;
   /** Closes the job, moves the watermarks and stores the notice in one transaction. Rejects with `turn.outdated` for an old fence. */
-  finishReview(job: Pick<ClaimedJob, "id" | "fence">, watermarks: readonly Watermark[], notice: readonly NewOutbox[], now: number): Promise<void>;
+  finishReview(
+    job: Pick<ClaimedJob, "id" | "fence">,
+    watermarks: readonly Watermark[],
+    notice: readonly NewOutbox[],
+    now: number,
+  ): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /** What the external memory needs to have stored here. Same promises as the other stores (ports/stores.ts). */
 import type { NewIntent } from "../domain/job.js";
 import type { RecallLayer } from "./memory-provider.js";
-import type { NewOutbox } from "./stores.js";
+import type { NewOutbox } from "./mailbox.js";
 
 export interface CachedRecall {
   readonly layer: RecallLayer;

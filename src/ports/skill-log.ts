@@ -2,7 +2,7 @@
  * What happened to the skill folders, and the lock under which they are written: like the memory log, all of it inside
  * one write transaction, so two processes never write one folder at once.
  */
-import type { WriteGuard } from "./stores.js";
+import type { WriteGuard } from "./memory-log.js";
 
 /** Whose folder a skill lies in: a space's own, or the one that all share (its id is empty). */
 export interface SkillOwner {

@@ -19,7 +19,7 @@ import type {
 } from "../ports/memory-provider.js";
 import type { BreakerState, ProviderStore } from "../ports/provider-store.js";
 import type { Clock, Logger } from "../ports/runtime.js";
-import type { NewOutbox } from "../ports/stores.js";
+import type { NewOutbox } from "../ports/mailbox.js";
 
 export interface GuardDeps {
   readonly provider: MemoryProvider;

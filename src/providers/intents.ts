@@ -1,6 +1,7 @@
 /** The jobs of the external memory as intents: written in the commit that makes them necessary, so that no crash and no outage loses one. */
 import { payloadVersion, type JobPayload, type NewIntent } from "../domain/job.js";
-import type { MemoryOwner, Session } from "../ports/stores.js";
+import type { MemoryOwner } from "../ports/memory-log.js";
+import type { Session } from "../ports/stores.js";
 
 type Place = Pick<Session, "id" | "spaceId">;
 type Sync = JobPayload<"provider-sync">;

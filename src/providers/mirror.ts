@@ -8,7 +8,7 @@ import type { JobHandler } from "../ports/job-queue.js";
 import type { MirroredEntry, ProviderPlace } from "../ports/memory-provider.js";
 import type { ProviderStore } from "../ports/provider-store.js";
 import type { Clock, Logger } from "../ports/runtime.js";
-import type { MemoryOwner } from "../ports/stores.js";
+import type { MemoryOwner } from "../ports/memory-log.js";
 import { scan } from "../safety/scan.js";
 import type { ProviderGuard } from "./guard.js";
 

@@ -6,7 +6,8 @@ import { payloadVersion, type NewIntent } from "../domain/job.js";
 import type { PersonAtProvider } from "../ports/memory-provider.js";
 import type { ProviderStore } from "../ports/provider-store.js";
 import type { Clock, Ids } from "../ports/runtime.js";
-import type { Access, Session, Sessions } from "../ports/stores.js";
+import type { Access } from "../ports/access.js";
+import type { Session, Sessions } from "../ports/stores.js";
 import type { ProviderGuard } from "./guard.js";
 import { forgetTurnsIntent, mirrorIntent, startOverIntent } from "./intents.js";
 

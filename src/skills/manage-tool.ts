@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { defineTool, type Tool, type ToolContext } from "../agent/tool.js";
 import { accountKey, type Space } from "../domain/identity.js";
-import type { WriteGuard } from "../ports/stores.js";
+import type { WriteGuard } from "../ports/memory-log.js";
 import type { SkillChange } from "./changes.js";
 import { manageDescription } from "./guidance.js";
 import { nameRule, pathError } from "./safe-path-files.js";

@@ -7,7 +7,7 @@ import { GatewayError } from "../domain/errors.js";
 import type { Space } from "../domain/identity.js";
 import type { Clock } from "../ports/runtime.js";
 import type { KnownFile, NewSkillEvent, SkillAction, SkillEvent, SkillFileChange, SkillLog, SkillOwner } from "../ports/skill-log.js";
-import type { WriteGuard } from "../ports/stores.js";
+import type { WriteGuard } from "../ports/memory-log.js";
 import { skillText, type ChangeRules, type SkillChange } from "./changes.js";
 import { applyFiles, hashOfBytes, readFolder, type AppliedChange, type FileChanges, type FolderState } from "./folder-files.js";
 import { outsideChanges, restored, sameState, undoable, withHashes, type UndoHindrance } from "./history.js";

@@ -5,7 +5,7 @@
 import { spaceChatId, type Account, type Role } from "../domain/identity.js";
 import type { ChatKind, ChatRef } from "../domain/message.js";
 import type { Ids } from "../ports/runtime.js";
-import type { Access, AuditRow, ChatRow, PairingCode } from "../ports/stores.js";
+import type { Access, AuditRow, ChatRow, PairingCode } from "../ports/access.js";
 import type { Database } from "./database.js";
 import { fromJson, optional, toJson } from "./json-column.js";
 import type { Tx } from "./sql.js";

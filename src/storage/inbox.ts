@@ -4,7 +4,7 @@
  */
 import type { ChatKind, InboundEvent } from "../domain/message.js";
 import type { Clock, Ids } from "../ports/runtime.js";
-import type { Disposition, Inbox, InboxRow } from "../ports/stores.js";
+import type { Disposition, Inbox, InboxRow } from "../ports/mailbox.js";
 import type { Database } from "./database.js";
 import { fromJson, idList, optional, toJson } from "./json-column.js";
 import { insertOutbox } from "./outbox-rows.js";

@@ -3,7 +3,7 @@
  * file inside it, so two processes never write one file at once. `work` may run again when the commit was refused.
  */
 import { GatewayError } from "../domain/errors.js";
-import type { MemoryEvent, MemoryLog, MemoryOwner, NewMemoryEvent, WriteGuard } from "../ports/stores.js";
+import type { MemoryEvent, MemoryLog, MemoryOwner, NewMemoryEvent, WriteGuard } from "../ports/memory-log.js";
 import type { Database } from "./database.js";
 import { idList, optional } from "./json-column.js";
 import type { Tx } from "./sql.js";

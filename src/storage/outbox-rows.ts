@@ -2,7 +2,7 @@
  * Outbox rows as they are stored: insertion inside any transaction (a reply is stored with what it answers) and reading.
  */
 import type { Ids } from "../ports/runtime.js";
-import type { NewOutbox, OutboxRow, OutboxState } from "../ports/stores.js";
+import type { NewOutbox, OutboxRow, OutboxState } from "../ports/mailbox.js";
 import { fromJson, optional, optionalJson, toJson } from "./json-column.js";
 import type { Tx } from "./sql.js";
 

@@ -3,7 +3,7 @@
  * holds back the later rows of its lane; one that has ended, however it ended, does not.
  */
 import type { Clock, Ids } from "../ports/runtime.js";
-import type { Outbox, OutboxOutcome, OutboxState } from "../ports/stores.js";
+import type { Outbox, OutboxOutcome, OutboxState } from "../ports/mailbox.js";
 import type { Database } from "./database.js";
 import { toJson } from "./json-column.js";
 import { insertOutbox, moveOutbox, noteUnknownRows, outboxRow, type StoredOutbox } from "./outbox-rows.js";

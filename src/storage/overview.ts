@@ -1,7 +1,7 @@
 /**
  * Sums over inbox, outbox and turns for the operator. Reads only; the oldest times say more about health than the counts do.
  */
-import type { Disposition, OutboxState } from "../ports/stores.js";
+import type { Disposition, OutboxState } from "../ports/mailbox.js";
 import type { Database } from "./database.js";
 
 export interface PlatformOverview {

@@ -4,7 +4,7 @@
  */
 import type { BreakerState, CachedRecall, ProviderStore, RemoteRef } from "../ports/provider-store.js";
 import type { Ids } from "../ports/runtime.js";
-import type { NewOutbox } from "../ports/stores.js";
+import type { NewOutbox } from "../ports/mailbox.js";
 import type { Database } from "./database.js";
 import { insertIntents } from "./intents.js";
 import { fromJson, idList, optional, toJson } from "./json-column.js";

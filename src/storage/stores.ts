@@ -2,7 +2,10 @@
  * The stores on one database. Search plugs in through `onEntries`, so that a message and its index row are one commit.
  */
 import type { Clock, Ids } from "../ports/runtime.js";
-import type { Access, Inbox, MemoryLog, Outbox, Overlay, Sessions, Turns } from "../ports/stores.js";
+import type { Access } from "../ports/access.js";
+import type { Inbox, Outbox } from "../ports/mailbox.js";
+import type { MemoryLog } from "../ports/memory-log.js";
+import type { Overlay, Sessions, Turns } from "../ports/stores.js";
 import { createAccess } from "./access.js";
 import type { Database } from "./database.js";
 import { createInbox } from "./inbox.js";

@@ -5,7 +5,10 @@
 import { describe, expect, it } from "vitest";
 import { noUsage, type Entry } from "../../src/domain/transcript.js";
 import type { InboundMessage } from "../../src/domain/message.js";
-import type { Access, Inbox, MemoryLog, NewOutbox, NewTurn, Outbox, Overlay, Sessions, TurnCommit, Turns } from "../../src/ports/stores.js";
+import type { Access } from "../../src/ports/access.js";
+import type { Inbox, NewOutbox, Outbox } from "../../src/ports/mailbox.js";
+import type { MemoryLog } from "../../src/ports/memory-log.js";
+import type { NewTurn, Overlay, Sessions, TurnCommit, Turns } from "../../src/ports/stores.js";
 
 export interface StoresUnderTest {
   readonly inbox: Inbox;

@@ -41,7 +41,12 @@ function usageCounter(): (request: WireRequest) => Record<string, unknown> {
     }
     seen.push(text);
     const input = tokens(request);
-    return { prompt_tokens: input, completion_tokens: 20, total_tokens: input + 20, prompt_tokens_details: { cached_tokens: Math.floor(cached / 4) } };
+    return {
+      prompt_tokens: input,
+      completion_tokens: 20,
+      total_tokens: input + 20,
+      prompt_tokens_details: { cached_tokens: Math.floor(cached / 4) },
+    };
   };
 }
 
@@ -58,7 +63,14 @@ async function started(
 ): Promise<World & { readonly running: Running }> {
   const where = await world({ model: { answer } });
   where.telegram.person(operatorId);
-  return { ...where, running: await startGateway(where, { MNEME__learning__idleSeconds: "3600", MNEME__turns__perPersonPer10Min: "100000", ...overrides }, unpaced) };
+  return {
+    ...where,
+    running: await startGateway(
+      where,
+      { MNEME__learning__idleSeconds: "3600", MNEME__turns__perPersonPer10Min: "100000", ...overrides },
+      unpaced,
+    ),
+  };
 }
 
 /** The platform's pace of one message a second would make three hundred turns last five minutes. */
@@ -83,17 +95,26 @@ describe("a conversation that outgrows the window", () => {
         if (isSummary(request)) return { text: summary(request), usage: usage(request) };
         if (!systemOf(request).includes("mneme")) return { text: "Nothing to save.", usage: usage(request) };
         largest = Math.max(largest, tokens(request));
-        if (tokens(request) > window) return { fault: { kind: "status", status: 400, code: "context_length_exceeded", message: "too long" } };
+        if (tokens(request) > window)
+          return { fault: { kind: "status", status: 400, code: "context_length_exceeded", message: "too long" } };
         const said = lastUser(request);
         const turn = /turn (\d+)/.exec(said)?.[1] ?? "?";
         const last = request.messages.at(-1);
         if (Number(turn) % 50 === 7 && last?.role === "user") {
           const fact = `Likes number ${turn}`;
-          return { calls: [{ name: "memory", arguments: { action: "add", target: "user", content: fact, evidence: `turn ${turn} is` } }], usage: usage(request) };
+          return {
+            calls: [{ name: "memory", arguments: { action: "add", target: "user", content: fact, evidence: `turn ${turn} is` } }],
+            usage: usage(request),
+          };
         }
         return { text: `Noted ${turn}. ${paragraph.slice(0, 200)}`, usage: usage(request), chunkSize: 0 };
       },
-      { MNEME__model__contextTokens: String(window), MNEME__memory__nudgeInterval: "0", MNEME__memory__flushMinTurns: "0", MNEME__skills__nudgeInterval: "0" },
+      {
+        MNEME__model__contextTokens: String(window),
+        MNEME__memory__nudgeInterval: "0",
+        MNEME__memory__flushMinTurns: "0",
+        MNEME__skills__nudgeInterval: "0",
+      },
     );
 
     for (let turn = 1; turn <= 300; turn += 1) {
@@ -104,7 +125,10 @@ describe("a conversation that outgrows the window", () => {
     expect(where.model.refused).toEqual([]);
     expect(countRows(where, "select count(*) n from turns where state = 'answered'")).toBe(300);
     expect(largest).toBeLessThan(window);
-    const sessions = rows<{ id: string; parent_id: string | null; end_reason: string | null }>(where, "select id, parent_id, end_reason from sessions order by created_at, id");
+    const sessions = rows<{ id: string; parent_id: string | null; end_reason: string | null }>(
+      where,
+      "select id, parent_id, end_reason from sessions order by created_at, id",
+    );
     expect(sessions.length).toBeGreaterThan(5);
     expect(sessions.filter((session) => session.parent_id === null)).toHaveLength(1);
     expect(sessions.filter((session) => session.end_reason === null)).toHaveLength(1);
@@ -116,19 +140,41 @@ describe("a conversation that outgrows the window", () => {
     expect(messageText(final?.body.messages[3])).toContain("<session-handover>");
     expect(messageText(final?.body.messages[3])).toContain("the code word of turn 3 is platypus");
     // Memory, written through the tool in many sessions.
-    const memory = rows<{ after: string }>(where, "select after_text as after from memory_events where action = 'add' order by id").map((row) => row.after);
+    const memory = rows<{ after: string }>(where, "select after_text as after from memory_events where action = 'add' order by id").map(
+      (row) => row.after,
+    );
     expect(memory).toEqual([7, 57, 107, 157, 207, 257].map((turn) => `Likes number ${turn}`));
     // What was said in turn 3 is found from a later conversation, as one conversation with all that continued it.
     where.telegram.say(operatorId, "/new");
     await until("a new conversation", () => textsIn(where).some((text) => text.includes("new conversation")));
     where.telegram.say(operatorId, "/search platypus");
     await until("what was found", () => textsIn(where).some((text) => text.includes("platypus")), 15_000);
-    const found = textsIn(where).filter((text) => text.includes("platypus")).at(-1) ?? "";
+    const found =
+      textsIn(where)
+        .filter((text) => text.includes("platypus"))
+        .at(-1) ?? "";
     expect(found).toContain("This is turn 3");
+    // The chain is one conversation in the list, and it is taken up again where it stood.
+    where.telegram.say(operatorId, "/sessions");
+    await until("the list", () => textsIn(where).some((text) => text.includes("600 messages")), 15_000);
+    where.telegram.say(operatorId, "/resume 1");
+    await until(
+      "it is taken up again",
+      () => countRows(where, "select count(*) n from sessions where ended_at is null and parent_id is not null") === 1,
+      15_000,
+    );
+    await say(where, "This is turn 301: go on");
+    const resumed = where.model.requests.at(-1)?.body.messages ?? [];
+    expect(resumed.map(messageText).some((text) => text.includes("<session-handover>"))).toBe(true);
     // Cost and cache share come from the turns' usage.
-    const [sum] = rows<{ input: number; cached: number; output: number }>(where, "select sum(input_tokens) input, sum(cached_tokens) cached, sum(output_tokens) output from turns");
+    const [sum] = rows<{ input: number; cached: number; output: number }>(
+      where,
+      "select sum(input_tokens) input, sum(cached_tokens) cached, sum(output_tokens) output from turns",
+    );
     const share = (sum?.cached ?? 0) / (sum?.input ?? 1);
-    process.stdout.write(`300 turns: ${sessions.length} sessions, ${sum?.input} tokens in (${Math.round(share * 100)} % cached), ${sum?.output} out, largest request ${largest}\n`);
+    process.stdout.write(
+      `300 turns: ${sessions.length} sessions, ${sum?.input} tokens in (${Math.round(share * 100)} % cached), ${sum?.output} out, largest request ${largest}\n`,
+    );
     expect(share).toBeGreaterThan(0.5);
   }, 600_000);
 
@@ -155,7 +201,8 @@ describe("a conversation that outgrows the window", () => {
   it("SE-13: without a model that can summarise, excerpts stand in and the conversation goes on", async () => {
     const where = await started((request) => {
       if (isSummary(request)) return { fault: { kind: "status", status: 400 } };
-      if (request.messages.length > 4) return { fault: { kind: "status", status: 400, code: "context_length_exceeded", message: "too long" } };
+      if (request.messages.length > 4)
+        return { fault: { kind: "status", status: 400, code: "context_length_exceeded", message: "too long" } };
       return "Fine.";
     });
 
@@ -171,7 +218,10 @@ describe("a conversation that outgrows the window", () => {
     const where = await started(
       (request) => {
         if (isSummary(request)) return { text: "## Facts\nAll of it." };
-        return { text: "Fine.", usage: { prompt_tokens: where.model.requests.length > 20 ? 9_500 : 100, completion_tokens: 10, total_tokens: 110 } };
+        return {
+          text: "Fine.",
+          usage: { prompt_tokens: where.model.requests.length > 20 ? 9_500 : 100, completion_tokens: 10, total_tokens: 110 },
+        };
       },
       { MNEME__model__contextTokens: "10000", MNEME__model__parallel: "1", MNEME__agent__compressAt: "0.8" },
     );
@@ -184,7 +234,9 @@ describe("a conversation that outgrows the window", () => {
   }, 60_000);
 
   it("/compress prepares a hand-over, says how much it saves, and the next message uses it", async () => {
-    const where = await started((request) => (isSummary(request) ? "## Facts\nShort." : `Fine. ${paragraph}`), { MNEME__model__contextTokens: "100000" });
+    const where = await started((request) => (isSummary(request) ? "## Facts\nShort." : `Fine. ${paragraph}`), {
+      MNEME__model__contextTokens: "100000",
+    });
     where.telegram.say(operatorId, "/compress");
     await until("an answer", () => textsIn(where).length === 1);
     for (let turn = 1; turn <= 14; turn += 1) await say(where, `message ${turn} ${paragraph}`);
@@ -202,8 +254,9 @@ describe("a conversation that outgrows the window", () => {
     expect(last.length).toBeLessThan(28);
     // Between two condensations each request extends the one before.
     await say(where, "and on");
-    const [before, after] = turns().slice(-2).map((request) => JSON.stringify(request.body.messages).slice(0, -1));
+    const [before, after] = turns()
+      .slice(-2)
+      .map((request) => JSON.stringify(request.body.messages).slice(0, -1));
     expect(after?.startsWith(before ?? "-")).toBe(true);
   }, 60_000);
 });
-

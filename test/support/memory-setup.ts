@@ -2,7 +2,7 @@
 import { openDatabase, type Database } from "../../src/storage/database.js";
 import { createMemoryLog } from "../../src/storage/memory-log.js";
 import { MemoryFiles, type Author, type Written } from "../../src/memory/memory-files.js";
-import type { MemoryLog } from "../../src/ports/stores.js";
+import type { MemoryLog } from "../../src/ports/memory-log.js";
 import { collectingLogger, systemClock } from "./runtime.js";
 
 export interface MemorySetup {

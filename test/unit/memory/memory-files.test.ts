@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { parseEntries } from "../../../src/memory/entries.js";
 import { MemoryFiles } from "../../../src/memory/memory-files.js";
 import { mergePending } from "../../../src/memory/pending.js";
-import type { MemoryOwner } from "../../../src/ports/stores.js";
+import type { MemoryOwner } from "../../../src/ports/memory-log.js";
 import { byCommand, memorySetup, type MemorySetup } from "../../support/memory-setup.js";
 import { tempHome } from "../../support/temp-home.js";
 

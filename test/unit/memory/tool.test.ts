@@ -5,7 +5,7 @@ import type { ToolContext } from "../../../src/agent/tool.js";
 import type { MemorySwitches } from "../../../src/memory/guidance.js";
 import { MemoryFiles } from "../../../src/memory/memory-files.js";
 import { createMemoryTool } from "../../../src/memory/tool.js";
-import type { MemoryOwner } from "../../../src/ports/stores.js";
+import type { MemoryOwner } from "../../../src/ports/memory-log.js";
 import { memorySetup, type MemorySetup } from "../../support/memory-setup.js";
 import { systemClock } from "../../support/runtime.js";
 import { tempHome } from "../../support/temp-home.js";

@@ -32,13 +32,13 @@ describe("images in a request", () => {
 
   it("are read once each, and not at all for a model that takes none", async () => {
     const read: string[] = [];
-    const urlOf = await imagesOf(request.entries, (one) => {
+    const urlOf = await imagesOf(request.entries, true, (one) => {
       read.push(one.file);
       return Promise.resolve("data:x");
     });
     expect(urlOf(image)).toBe("data:x");
     expect(read).toEqual([image.file]);
-    expect((await imagesOf(request.entries, undefined))(image)).toBeUndefined();
+    expect((await imagesOf(request.entries, false, () => Promise.resolve("data:x")))(image)).toBeUndefined();
   });
 
   it.each([

@@ -4,7 +4,7 @@ import { GatewayError } from "../../../src/domain/errors.js";
 import type { MemoryProvider, ProviderPlace } from "../../../src/ports/memory-provider.js";
 import { breakerLimit, breakerOpenMs, ProviderGuard } from "../../../src/providers/guard.js";
 import { recallBlock, toolBlock } from "../../../src/providers/recalled.js";
-import type { NewOutbox } from "../../../src/ports/stores.js";
+import type { NewOutbox } from "../../../src/ports/mailbox.js";
 import { createProviderStore } from "../../../src/storage/provider-store.js";
 import { collectingLogger } from "../../support/runtime.js";
 import { tempHome } from "../../support/temp-home.js";

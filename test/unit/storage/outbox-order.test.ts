@@ -1,7 +1,7 @@
 /** Property: whatever becomes of single parts, no part of a lane overtakes an unfinished earlier one. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { OutboxOutcome } from "../../../src/ports/stores.js";
+import type { OutboxOutcome } from "../../../src/ports/mailbox.js";
 import { tempHome } from "../../support/temp-home.js";
 import { openTestStores } from "./open-stores.js";
 
