@@ -36,7 +36,7 @@ describe("a review after ten turns", () => {
     const { gateway } = await startGateway(where, quick);
 
     await tenTurns(where);
-    const sent = await where.telegram.waitSent(11);
+    const sent = await where.telegram.waitSent(11, 15_000);
 
     expect(sent.map((stored) => stored.message.text).filter((text) => text?.includes("💾"))).toEqual(["💾 Memory: Works night shifts as a nurse."]);
     const review = where.model.requests.find((request) => isReview(request.body));
