@@ -156,7 +156,7 @@ describe("a conversation that outgrows the window", () => {
     expect(found).toContain("This is turn 3");
     // The chain is one conversation in the list, and it is taken up again where it stood.
     where.telegram.say(operatorId, "/sessions");
-    await until("the list", () => textsIn(where).some((text) => text.includes("600 messages")), 15_000);
+    await until("the list", () => textsIn(where).some((text) => text.includes("612 messages")), 15_000);
     where.telegram.say(operatorId, "/resume 1");
     await until(
       "it is taken up again",
