@@ -34,6 +34,15 @@ interface TurnEnd {
   readonly saved: readonly string[];
 }
 
+/** What a turn works on; a joined message or a smaller window changes it. */
+interface Work {
+  readonly channel: Channel;
+  session: WindowView["session"];
+  history: WindowView["history"];
+  turn: TurnRow;
+  saved: readonly string[];
+}
+
 const maxAttempts = 3;
 /** How often one turn's request is made smaller after the server refused it as too long. */
 const maxRefusals = 2;
@@ -64,78 +73,88 @@ export class TurnRunner {
   }
 
   async #run(running: RunningTurn): Promise<void> {
-    const { channels, book, window } = this.#deps;
-    const channel = channels.get(running.speaker.platform);
+    const channel = this.#deps.channels.get(running.speaker.platform);
     if (channel === undefined) throw new GatewayError("internal", "a turn for a platform that is not running");
-    const { recovered } = running;
-    let session = await this.#insist(running, () => (recovered === undefined ? book.open(running.act) : book.reopen(recovered.sessionId)));
-    let view: WindowView = { session, history: await window.history(session.id) };
-    if (recovered === undefined) view = await this.#insist(running, () => window.fit(session, windowTurn(this.#deps, running, channel)));
-    let { history } = view;
-    session = view.session;
-    const opened = session;
-    let turn = await this.#insist(running, () => this.#claim(running, opened, history, channel));
-    // Accounts may have been linked between the two: what the turn writes goes to whom they belong to now.
-    if (opened.personId !== undefined && opened.personId !== turn.speaker.personId) session = await book.reopen(opened.id);
-    if (turn.attempts > maxAttempts) {
-      await this.#end({ running, turn, session, channel, preview: undefined, result: undefined, reason: "exhausted", saved: [] });
+    const work = await this.#begin(running, channel);
+    if (work.turn.attempts > maxAttempts) {
+      await this.#end({ ...work, running, preview: undefined, result: undefined, reason: "exhausted", saved: [] });
       return;
     }
-    const { route } = turn;
-    const endSign = startSignOfLife({
-      channel,
-      route,
-      clock: this.#deps.clock,
-      logger: this.#deps.logger,
-      maxMs: this.#deps.limits.timeoutMs,
-    });
-    const preview = this.#preview(turn, session, channel);
-    let saved: readonly string[] = [];
-    let refusals = 0;
+    const { clock, logger, limits } = this.#deps;
+    const endSign = startSignOfLife({ channel, route: work.turn.route, clock, logger, maxMs: limits.timeoutMs });
+    const preview = this.#preview(work.turn, work.session, channel);
     try {
-      saved = await this.#insist(running, () => this.#deps.prepare(session, turn.speaker));
-      for (;;) {
-        const result = await askAgent(this.#deps, { running, turn, session, history, preview });
-        if (running.reason === "shutdown") {
-          await preview.settle();
-          return;
-        }
-        const joined = running.takeJoined();
-        if (joined.length > 0) {
-          running.act = concat([running.act, ...joined]);
-          const more = await this.#compose(running, session, history, channel);
-          const user = userEntry(more);
-          await this.#deps.turns.join(turn.id, turn.claim, { inboxIds: joined.flatMap((act) => act.inboxIds), user, said: more.said });
-          turn = { ...turn, user, said: more.said, inboxIds: [...running.act.inboxIds] };
-          preview.reset();
-          continue;
-        }
-        if (result?.failure === "too-long" && running.reason === undefined && refusals < maxRefusals) {
-          const refused = { view: { session, history }, turn, round: refusals, ...windowTurn(this.#deps, running, channel) };
-          const smaller = await this.#insist(running, () => window.shrink(refused));
-          refusals += 1;
-          if (smaller !== undefined) {
-            ({ session, history } = smaller);
-            turn = { ...turn, sessionId: session.id };
-            continue;
-          }
-        }
-        running.close();
-        endSign();
-        window.measured(session.id, result?.windowTokens);
-        await this.#end({ running, turn, session, channel, preview, result, reason: running.reason, saved });
-        return;
-      }
+      const result = await this.#answer(running, work, preview);
+      if (result === "left") return;
+      running.close();
+      endSign();
+      await this.#end({ ...work, running, preview, result, reason: running.reason });
     } catch (error) {
       if (running.leaving.aborted || isOutdated(error)) throw error;
       // An open turn would keep its session from every later one: it ends here, and the person is told.
-      this.#deps.logger.error({ key: running.key, turn: turn.id, error: errorText(error) }, "a turn failed inside");
+      logger.error({ key: running.key, turn: work.turn.id, error: errorText(error) }, "a turn failed inside");
       running.close();
       endSign();
-      await this.#end({ running, turn, session, channel, preview, result: undefined, reason: undefined, saved });
+      await this.#end({ ...work, running, preview, result: undefined, reason: undefined });
     } finally {
       endSign();
     }
+  }
+
+  /** The session with a prompt and a history that fit, and the turn's row. */
+  async #begin(running: RunningTurn, channel: Channel): Promise<Work> {
+    const { book, window } = this.#deps;
+    const { recovered } = running;
+    const opened = await this.#insist(running, () => (recovered === undefined ? book.open(running.act) : book.reopen(recovered.sessionId)));
+    const whole: WindowView = { session: opened, history: await window.history(opened.id) };
+    const fits = (): Promise<WindowView> => window.fit(opened, windowTurn(this.#deps, running, channel));
+    const { session, history } = recovered === undefined ? await this.#insist(running, fits) : whole;
+    const turn = await this.#insist(running, () => this.#claim(running, session, history, channel));
+    // Accounts may have been linked between the two: what the turn writes goes to whom they belong to now.
+    const moved = session.personId !== undefined && session.personId !== turn.speaker.personId;
+    return { channel, session: moved ? await book.reopen(session.id) : session, history, turn, saved: [] };
+  }
+
+  /** Asks until there is an end: again with what joined, or with less when the server says it is too long. `left`: the process stops. */
+  async #answer(running: RunningTurn, work: Work, preview: Preview): Promise<AgentResult | undefined | "left"> {
+    work.saved = await this.#insist(running, () => this.#deps.prepare(work.session, work.turn.speaker));
+    for (let refusals = 0; ;) {
+      const result = await askAgent(this.#deps, { running, turn: work.turn, session: work.session, history: work.history, preview });
+      if (running.reason === "shutdown") {
+        await preview.settle();
+        return "left";
+      }
+      if (await this.#join(running, work, preview)) continue;
+      const tooLong = result?.failure === "too-long" && running.reason === undefined && refusals < maxRefusals;
+      if (tooLong && (await this.#shrink(running, work, refusals++))) continue;
+      this.#deps.window.measured(work.session.id, result?.windowTokens);
+      return result;
+    }
+  }
+
+  /** What joined meanwhile becomes part of the turn's message; true when something did. */
+  async #join(running: RunningTurn, work: Work, preview: Preview): Promise<boolean> {
+    const joined = running.takeJoined();
+    if (joined.length === 0) return false;
+    running.act = concat([running.act, ...joined]);
+    const more = await this.#compose(running, work.session, work.history, work.channel);
+    const user = userEntry(more);
+    const { turn } = work;
+    await this.#deps.turns.join(turn.id, turn.claim, { inboxIds: joined.flatMap((act) => act.inboxIds), user, said: more.said });
+    work.turn = { ...turn, user, said: more.said, inboxIds: [...running.act.inboxIds] };
+    preview.reset();
+    return true;
+  }
+
+  async #shrink(running: RunningTurn, work: Work, round: number): Promise<boolean> {
+    const { session, history, turn, channel } = work;
+    const refused = { view: { session, history }, turn, round, ...windowTurn(this.#deps, running, channel) };
+    const smaller = await this.#insist(running, () => this.#deps.window.shrink(refused));
+    if (smaller === undefined) return false;
+    work.session = smaller.session;
+    work.history = smaller.history;
+    work.turn = { ...turn, sessionId: smaller.session.id };
+    return true;
   }
 
   async #claim(running: RunningTurn, session: Session, history: readonly StoredEntry[], channel: Channel): Promise<TurnRow> {

@@ -54,18 +54,21 @@ export class FallbackModel implements ChatModel {
       if (failed === undefined) return;
       // The first failure is what the person is told: a fallback with a smaller window must not make the conversation look too long.
       first ??= failed;
-      const isLast = index === links.length - 1;
-      const goesOn = passesOn.has(failed.failure) && failed.partialText === "" && !signal.aborted;
-      if (goesOn) this.#rest(link, failed);
-      // A fallback that cannot take this request at all is passed over; the first one's refusal is about the request itself.
-      const mayPass = goesOn || (index > 0 && failed.partialText === "" && failed.failure !== "aborted" && !signal.aborted);
-      if (mayPass && !isLast) {
-        this.#deps.logger.warn({ model: link.name, failure: failed.failure, next: links[index + 1]?.name }, "the next model is asked");
-        continue;
+      const isQuiet = failed.partialText === "" && failed.failure !== "aborted";
+      const next = isQuiet && !signal.aborted && this.#mayPass(link, failed, index) ? links[index + 1] : undefined;
+      if (next === undefined) {
+        yield { type: "result", result: isQuiet ? first : failed };
+        return;
       }
-      yield { type: "result", result: failed.partialText === "" && failed.failure !== "aborted" ? first : failed };
-      return;
+      this.#deps.logger.warn({ model: link.name, failure: failed.failure, next: next.name }, "the next model is asked");
     }
+  }
+
+  /** A fallback that cannot take this request at all is passed over; the first one's refusal is about the request itself. */
+  #mayPass(link: Link, failed: ModelFailure, index: number): boolean {
+    const goesOn = passesOn.has(failed.failure);
+    if (goesOn) this.#rest(link, failed);
+    return goesOn || index > 0;
   }
 
   /** Yields the answer; returns the failure instead of yielding it. */
