@@ -203,7 +203,10 @@ describe("access", () => {
     await startGateway(where, { MNEME_ACCESS_MODE: "open" });
     const { discord, slack, telegram } = where;
 
-    telegram.say(groupId, `@${telegram.bot.username} hello`, { from: 99, fields: { from: { id: 99, is_bot: true, first_name: "Parrot" } } });
+    telegram.say(groupId, `@${telegram.bot.username} hello`, {
+      from: 99,
+      fields: { from: { id: 99, is_bot: true, first_name: "Parrot" } },
+    });
     discord.say({ in: discord.world.group, by: discord.world.otherBot, text: `<@${discord.world.bot.id}> hello` });
     discord.say({ in: discord.world.group, by: discord.world.bot, text: "hello myself" });
     slack.say({ channel: "C0GENERAL", user: "U0ROBOT", text: "<@U0BOT> hello" });

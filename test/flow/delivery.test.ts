@@ -1,6 +1,17 @@
 /** An answer on its way to Telegram: limits, refusals, outages, doubtful sends, topics, migrations. */
 import { describe, expect, it } from "vitest";
-import { countRows, operatorId, quickTelegram, quiet, startGateway, textsIn, until, world, type Running, type World } from "../support/gateway.js";
+import {
+  countRows,
+  operatorId,
+  quickTelegram,
+  quiet,
+  startGateway,
+  textsIn,
+  until,
+  world,
+  type Running,
+  type World,
+} from "../support/gateway.js";
 
 const groupId = -1_001_000_000_004;
 
@@ -20,7 +31,12 @@ describe("limits and refusals", () => {
   it("DL-01: a 429 is waited for, later answers keep their order and arrive once", async () => {
     const where = await started({ MNEME__turns__joinMs: "0" });
     where.model.push("First.", "Second.");
-    where.telegram.fail("sendMessage", { times: 1, status: 429, description: "Too Many Requests: retry after 1", parameters: { retry_after: 1 } });
+    where.telegram.fail("sendMessage", {
+      times: 1,
+      status: 429,
+      description: "Too Many Requests: retry after 1",
+      parameters: { retry_after: 1 },
+    });
 
     where.telegram.say(operatorId, "one");
     await where.model.waitFor(1);
@@ -36,7 +52,11 @@ describe("limits and refusals", () => {
     const where = await started();
     const text = "This answer is long enough to be shown while it grows, and it has an end.";
     where.model.push({ text, chunkSize: 6, delayMs: 200 });
-    where.telegram.fail("editMessageText", { status: 429, description: "Too Many Requests: retry after 1", parameters: { retry_after: 1 } });
+    where.telegram.fail("editMessageText", {
+      status: 429,
+      description: "Too Many Requests: retry after 1",
+      parameters: { retry_after: 1 },
+    });
 
     where.telegram.say(operatorId, "hello");
     await until("the full text", () => textsIn(where).includes(text), 15_000);
@@ -122,28 +142,31 @@ describe("limits and refusals", () => {
 });
 
 describe("doubtful sends and outages", () => {
-  it.each([{ how: "is never answered", plan: { never: "after" } as const }, { how: "is cut off", plan: { hangUp: "after" } as const }])(
-    "DL-04: a send that arrives and $how is not repeated; the next answer says so and /again shows it",
-    async ({ plan }) => {
-      const where = await started();
-      where.model.push("The first answer.", "The second answer.");
-      where.telegram.fail("sendMessage", { times: 1, ...plan });
+  it.each([
+    { how: "is never answered", plan: { never: "after" } as const },
+    { how: "is cut off", plan: { hangUp: "after" } as const },
+  ])("DL-04: a send that arrives and $how is not repeated; the next answer says so and /again shows it", async ({ plan }) => {
+    const where = await started();
+    where.model.push("The first answer.", "The second answer.");
+    where.telegram.fail("sendMessage", { times: 1, ...plan });
 
-      where.telegram.say(operatorId, "one");
-      await until("it is unknown", () => where.telegram.sent.length === 1 && countRows(where, "select count(*) n from outbox where state = 'unknown'") === 1);
-      where.telegram.say(operatorId, "two");
-      await where.telegram.waitSent(2);
-      await quiet(where);
+    where.telegram.say(operatorId, "one");
+    await until(
+      "it is unknown",
+      () => where.telegram.sent.length === 1 && countRows(where, "select count(*) n from outbox where state = 'unknown'") === 1,
+    );
+    where.telegram.say(operatorId, "two");
+    await where.telegram.waitSent(2);
+    await quiet(where);
 
-      expect(textsIn(where).filter((text) => text === "The first answer.")).toHaveLength(1);
-      expect(textsIn(where)[1]).toMatch(/may not have arrived; .*again[\s\S]*The second answer\./);
-      expect(where.model.requests.at(-1)?.raw).not.toContain("may not have arrived");
+    expect(textsIn(where).filter((text) => text === "The first answer.")).toHaveLength(1);
+    expect(textsIn(where)[1]).toMatch(/may not have arrived; .*again[\s\S]*The second answer\./);
+    expect(where.model.requests.at(-1)?.raw).not.toContain("may not have arrived");
 
-      where.telegram.say(operatorId, "/again");
-      await where.telegram.waitSent(3);
-      expect(textsIn(where)[2]).toContain("The second answer.");
-    },
-  );
+    where.telegram.say(operatorId, "/again");
+    await where.telegram.waitSent(3);
+    expect(textsIn(where)[2]).toContain("The second answer.");
+  });
 
   it("DL-04: /again shows the doubtful answer itself", async () => {
     const where = await started();

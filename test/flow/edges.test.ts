@@ -2,7 +2,19 @@
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
-import { countRows, fullWorld, lastOf, operatorId, quickTelegram, quiet, startGateway, textsIn, until, world, type World } from "../support/gateway.js";
+import {
+  countRows,
+  fullWorld,
+  lastOf,
+  operatorId,
+  quickTelegram,
+  quiet,
+  startGateway,
+  textsIn,
+  until,
+  world,
+  type World,
+} from "../support/gateway.js";
 
 const groupId = -1_001_000_000_007;
 const bob = 2002;
@@ -12,7 +24,11 @@ async function started(overrides: Readonly<Record<string, string>> = {}): Promis
   where.telegram.person(operatorId, { first_name: "Amy" });
   where.telegram.person(bob, { first_name: "Bob" });
   where.telegram.group(groupId, "Team");
-  await startGateway(where, { MNEME__access__groups: `telegram:${groupId}`, MNEME__access__users: `telegram:${bob}`, ...overrides }, quickTelegram);
+  await startGateway(
+    where,
+    { MNEME__access__groups: `telegram:${groupId}`, MNEME__access__users: `telegram:${bob}`, ...overrides },
+    quickTelegram,
+  );
   return where;
 }
 
@@ -30,7 +46,10 @@ describe("/stop under trouble", () => {
     where.model.push({ text: "A long answer that goes on and on.", chunkSize: 3, delayMs: 250 });
     where.telegram.fail("sendMessage", { times: 1, never: "before" });
     where.telegram.say(operatorId, "hello");
-    await where.telegram.waitFor((emulator) => emulator.calls.some((call) => call.outcome === "never" && call.method === "sendMessage"), 10_000);
+    await where.telegram.waitFor(
+      (emulator) => emulator.calls.some((call) => call.outcome === "never" && call.method === "sendMessage"),
+      10_000,
+    );
 
     const askedAt = Date.now();
     where.telegram.say(operatorId, "/stop");
@@ -176,7 +195,16 @@ describe("over HTTP", () => {
     const forged = await fetch(`http://127.0.0.1:${port}/telegram`, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ update_id: 1, message: { message_id: 1, date: 1, chat: { id: operatorId, type: "private" }, from: { id: operatorId, is_bot: false, first_name: "x" }, text: "forged" } }),
+      body: JSON.stringify({
+        update_id: 1,
+        message: {
+          message_id: 1,
+          date: 1,
+          chat: { id: operatorId, type: "private" },
+          from: { id: operatorId, is_bot: false, first_name: "x" },
+          text: "forged",
+        },
+      }),
     });
 
     where.telegram.say(operatorId, "hello");
@@ -191,7 +219,11 @@ describe("over HTTP", () => {
   it("Slack's signed events bring messages in once", async () => {
     const port = await freePort();
     const where = await fullWorld({ model: { answer: () => "Answer." } });
-    await startGateway(where, { MNEME_HTTP_PORT: String(port), MNEME__slack__mode: "http", SLACK_SIGNING_SECRET: where.slack.signingSecret });
+    await startGateway(where, {
+      MNEME_HTTP_PORT: String(port),
+      MNEME__slack__mode: "http",
+      SLACK_SIGNING_SECRET: where.slack.signingSecret,
+    });
     where.slack.useHttp(`http://127.0.0.1:${port}/slack/events`);
 
     const { deliveries } = where.slack.say({ channel: "C0GENERAL", user: "U0AMY", text: "<@U0BOT> hello" });
@@ -225,7 +257,9 @@ describe("what was steered in", () => {
     const where = await started({ MNEME__turns__joinMs: "0", MNEME__sessions__busyMode: "steer" });
     let open: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (open = resolve));
-    const add = (content: string, evidence: string) => ({ calls: [{ name: "memory", arguments: { action: "add", target: "user", content, evidence } }] });
+    const add = (content: string, evidence: string) => ({
+      calls: [{ name: "memory", arguments: { action: "add", target: "user", content, evidence } }],
+    });
     where.model.push({ ...add("Has a cat.", "I have a cat"), gate, holdAt: 2 }, add("Has a dog.", "and a dog too"), "Noted.");
     where.telegram.say(operatorId, "I have a cat");
     await where.model.waitFor(1);
@@ -244,7 +278,13 @@ describe("what was steered in", () => {
 describe("previews", () => {
   it("an answer begun before a joined message is not shown after it", async () => {
     const where = await started({ MNEME__turns__joinMs: "5000" });
-    where.model.push({ text: "An answer to the first message alone.", chunkSize: 40, delayMs: 30, gate: new Promise(() => undefined), holdAt: 3 });
+    where.model.push({
+      text: "An answer to the first message alone.",
+      chunkSize: 40,
+      delayMs: 30,
+      gate: new Promise(() => undefined),
+      holdAt: 3,
+    });
     where.model.push({ text: "An answer to both.", headDelayMs: 2_500 });
     where.telegram.say(operatorId, "one");
     await where.model.waitFor(1);

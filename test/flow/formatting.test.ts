@@ -7,9 +7,26 @@ const fence = "```";
 /** About 5,000 characters: a table, nested lists, links and a long code block. */
 function rich(): { readonly text: string; readonly words: readonly string[] } {
   const code = Array.from({ length: 78 }, (_, index) => `def step_${index}(x):  # keep **this** & <that>`);
-  const list = Array.from({ length: 20 }, (_, index) => `- item ${index}\n  - inner ${index} with [a link ${index}](https://example.org/page/${index}?a=1&b=2)`);
+  const list = Array.from(
+    { length: 20 },
+    (_, index) => `- item ${index}\n  - inner ${index} with [a link ${index}](https://example.org/page/${index}?a=1&b=2)`,
+  );
   const table = ["| name | value |", "| --- | --- |", ...Array.from({ length: 12 }, (_, index) => `| row ${index} | ${index * 37} |`)];
-  const text = ["# The heading", "", "Some **bold** and *soft* words.", "", ...table, "", ...list, "", `${fence}python`, ...code, fence, "", "The end, really."].join("\n");
+  const text = [
+    "# The heading",
+    "",
+    "Some **bold** and *soft* words.",
+    "",
+    ...table,
+    "",
+    ...list,
+    "",
+    `${fence}python`,
+    ...code,
+    fence,
+    "",
+    "The end, really.",
+  ].join("\n");
   const words = [
     "The heading",
     "The end, really.",
@@ -52,10 +69,15 @@ describe("a 5,000-character answer with a table, nested lists, links and a long 
       expect(message.entities?.length ?? 0).toBeLessThanOrEqual(100);
       for (const entity of message.entities ?? []) expect(entity.offset + entity.length).toBeLessThanOrEqual(message.text?.length ?? 0);
     }
-    complete(messages.map((message) => message.text ?? ""), words);
+    complete(
+      messages.map((message) => message.text ?? ""),
+      words,
+    );
     const links = messages.flatMap((message) => message.entities ?? []).filter((entity) => entity.type === "text_link");
     expect(new Set(links.map((link) => link.url)).size).toBe(20);
-    const pres = messages.flatMap((message) => message.entities ?? []).filter((entity) => entity.type === "pre" && entity.language === "python");
+    const pres = messages
+      .flatMap((message) => message.entities ?? [])
+      .filter((entity) => entity.type === "pre" && entity.language === "python");
     expect(pres.length).toBeGreaterThanOrEqual(1);
     expect(where.telegram.calls.filter((call) => call.outcome === 400)).toEqual([]);
   });
@@ -108,6 +130,8 @@ describe("a 5,000-character answer with a table, nested lists, links and a long 
     await until("all of it", () => textsIn(where).join("").length === text.length, 15_000);
 
     expect(textsIn(where).join("")).toBe(text);
-    expect(textsIn(where).every((part) => part.length <= 4_096 && !/[\ud800-\udbff]$/.test(part) && !/^[\udc00-\udfff]/.test(part))).toBe(true);
+    expect(textsIn(where).every((part) => part.length <= 4_096 && !/[\ud800-\udbff]$/.test(part) && !/^[\udc00-\udfff]/.test(part))).toBe(
+      true,
+    );
   });
 });

@@ -35,7 +35,10 @@ describe("what people send", () => {
     where.telegram.say(operatorId, "one");
     await where.model.waitFor(1);
     const waiting = where.telegram.say(operatorId, "two, wrong");
-    await until("it was received", async () => textsIn(where).length === 0 && where.telegram.calls.some((call) => call.method === "setMessageReaction"));
+    await until(
+      "it was received",
+      async () => textsIn(where).length === 0 && where.telegram.calls.some((call) => call.method === "setMessageReaction"),
+    );
 
     where.telegram.edit(operatorId, waiting.message_id, "two, right");
     await where.telegram.waitSent(2);

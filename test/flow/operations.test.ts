@@ -8,7 +8,14 @@ describe("operations", () => {
     where.telegram.person(operatorId);
     await startGateway(where);
     for (let index = 0; index < 6; index += 1) {
-      where.model.push({ calls: [{ name: "memory", arguments: { action: "add", target: "memory", content: `Fact number ${index} about the ${"abcdef"[index]}-house.` } }] });
+      where.model.push({
+        calls: [
+          {
+            name: "memory",
+            arguments: { action: "add", target: "memory", content: `Fact number ${index} about the ${"abcdef"[index]}-house.` },
+          },
+        ],
+      });
     }
     where.model.push("All noted.");
 

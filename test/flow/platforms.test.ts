@@ -91,7 +91,10 @@ describe("Discord", () => {
     const { discord } = where;
 
     const made = discord.command({ in: discord.world.group, name: "status" });
-    await discord.waitFor(() => made.originalId !== undefined && (discord.world.messages.get(made.originalId)?.content ?? "") !== "", "the answer");
+    await discord.waitFor(
+      () => made.originalId !== undefined && (discord.world.messages.get(made.originalId)?.content ?? "") !== "",
+      "the answer",
+    );
     await quiet(where);
 
     expect((made.acknowledgedAt ?? Infinity) - made.at).toBeLessThan(1_000);

@@ -130,7 +130,8 @@ describe("conversations", () => {
     for (const scope of ["chat", "member"]) {
       const where = await started({ MNEME__sessions__groupScope: scope, MNEME__access__groups: "telegram:-1001000000003" });
       where.telegram.group(-1_001_000_000_003, "Team");
-      const ask = (from: number, text: string): unknown => where.telegram.say(-1_001_000_000_003, `@${where.telegram.bot.username} ${text}`, { from });
+      const ask = (from: number, text: string): unknown =>
+        where.telegram.say(-1_001_000_000_003, `@${where.telegram.bot.username} ${text}`, { from });
       where.telegram.say(operatorId, "in private: apple");
       await where.telegram.waitSent(1);
       ask(operatorId, "in public: pear");
@@ -152,7 +153,7 @@ describe("the prompt prefix", () => {
     const call = { name: "memory", arguments: { action: "add", target: "user", content: "Likes jazz.", evidence: "I like jazz" } };
     where.model.push({ calls: [call], text: "Let me note that." }, "Noted.", "Two.", "Three.");
     const first = await startGateway(where);
-    where.telegram.say(operatorId, "I like jazz “really” \u{1F600} \\ \" é");
+    where.telegram.say(operatorId, 'I like jazz “really” \u{1F600} \\ " é');
     await where.telegram.waitSent(1);
     where.telegram.say(operatorId, "second");
     await where.telegram.waitSent(2);

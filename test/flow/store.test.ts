@@ -52,48 +52,52 @@ describe("a database that another process holds locked for 3 s", () => {
     { name: "between the inbox and the turn", on: "setMessageReaction" },
     { name: "while the model answers", on: "model" },
     { name: "while the answer is sent", on: "sendMessage" },
-  ])("ST-01: locked $name: the message is answered exactly once and the next one too", async ({ on }) => {
-    const where = await world();
-    where.telegram.person(operatorId);
-    let release: () => void = () => undefined;
-    let locked = false;
-    const lockOnce = (): void => {
-      if (locked) return;
-      locked = true;
-      const unlock = lock(where);
-      release = unlock;
-    };
-    where.model.answerWith(async () => {
-      if (on === "model") lockOnce();
-      await wait(30);
-      return "Answer.";
-    });
-    if (on === "sendMessage") where.telegram.fail("sendMessage", { delayMs: 50, match: () => (lockOnce(), true) });
-    const { gateway } = await startGateway(where);
-    if (on === "setMessageReaction") {
-      const accept = gateway.parts.stores.inbox.accept.bind(gateway.parts.stores.inbox);
-      Object.assign(gateway.parts.stores.inbox, {
-        accept: async (events: Parameters<typeof accept>[0]) => {
-          const rows = await accept(events);
-          lockOnce();
-          return rows;
-        },
+  ])(
+    "ST-01: locked $name: the message is answered exactly once and the next one too",
+    async ({ on }) => {
+      const where = await world();
+      where.telegram.person(operatorId);
+      let release: () => void = () => undefined;
+      let locked = false;
+      const lockOnce = (): void => {
+        if (locked) return;
+        locked = true;
+        const unlock = lock(where);
+        release = unlock;
+      };
+      where.model.answerWith(async () => {
+        if (on === "model") lockOnce();
+        await wait(30);
+        return "Answer.";
       });
-    }
+      if (on === "sendMessage") where.telegram.fail("sendMessage", { delayMs: 50, match: () => (lockOnce(), true) });
+      const { gateway } = await startGateway(where);
+      if (on === "setMessageReaction") {
+        const accept = gateway.parts.stores.inbox.accept.bind(gateway.parts.stores.inbox);
+        Object.assign(gateway.parts.stores.inbox, {
+          accept: async (events: Parameters<typeof accept>[0]) => {
+            const rows = await accept(events);
+            lockOnce();
+            return rows;
+          },
+        });
+      }
 
-    where.telegram.say(operatorId, "hello");
-    await until("the lock", () => locked);
-    await wait(3_000);
-    release();
-    await until("the answer", () => textsIn(where).includes("Answer."), 12_000);
-    await quiet(where, 12_000);
-    where.telegram.say(operatorId, "again");
-    await until("two answers", () => textsIn(where).filter((text) => text === "Answer.").length === 2, 12_000);
-    await quiet(where);
+      where.telegram.say(operatorId, "hello");
+      await until("the lock", () => locked);
+      await wait(3_000);
+      release();
+      await until("the answer", () => textsIn(where).includes("Answer."), 12_000);
+      await quiet(where, 12_000);
+      where.telegram.say(operatorId, "again");
+      await until("two answers", () => textsIn(where).filter((text) => text === "Answer.").length === 2, 12_000);
+      await quiet(where);
 
-    expect(textsIn(where)).toEqual(["Answer.", "Answer."]);
-    expect(countRows(where, "select count(*) n from inbox where disposition = 'answered'")).toBe(2);
-  }, 40_000);
+      expect(textsIn(where)).toEqual(["Answer.", "Answer."]);
+      expect(countRows(where, "select count(*) n from inbox where disposition = 'answered'")).toBe(2);
+    },
+    40_000,
+  );
 });
 
 describe("a full disk", () => {
