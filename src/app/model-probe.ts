@@ -27,7 +27,9 @@ export async function probeModels(config: GatewayConfig, deps: ProbeDeps): Promi
     const { baseUrl, model: id, apiKey, headers } = elsewhere(config, fallback);
     return [`model.fallbacks ${index + 1}`, { baseUrl, id, apiKey, ...(headers === undefined ? {} : { headers }) }];
   });
-  const found = await Promise.all([["model", main] as const, ...spares].map(([subject, address]) => probeAbilities(subject, address, deps)));
+  const found = await Promise.all(
+    [["model", main] as const, ...spares].map(([subject, address]) => probeAbilities(subject, address, deps)),
+  );
   return [...found.flat(), windowFinding(config)];
 }
 
@@ -62,7 +64,8 @@ async function ask(address: ModelAddress, deps: ProbeDeps): Promise<ModelResult 
 
 function toolFinding(subject: string, address: ModelAddress, result: Extract<ModelResult, { ok: true }>): Finding {
   const [call] = result.toolCalls;
-  if (call?.name === tool.name && isObject(call.arguments)) return { level: "ok", subject: `${subject}: tools`, message: "It calls tools." };
+  if (call?.name === tool.name && isObject(call.arguments))
+    return { level: "ok", subject: `${subject}: tools`, message: "It calls tools." };
   if (call === undefined) return noTools(subject, address);
   return {
     level: "warning",
@@ -85,7 +88,8 @@ function noTools(subject: string, { id }: ModelAddress): Finding {
 }
 
 function usageFinding(subject: string, { usage }: Extract<ModelResult, { ok: true }>): Finding {
-  if (usage.exact) return { level: "ok", subject: `${subject}: usage`, message: `It counts tokens (${usage.inputTokens} in, ${usage.outputTokens} out).` };
+  if (usage.exact)
+    return { level: "ok", subject: `${subject}: usage`, message: `It counts tokens (${usage.inputTokens} in, ${usage.outputTokens} out).` };
   return {
     level: "warning",
     subject: `${subject}: usage`,
@@ -101,7 +105,8 @@ function windowFinding({ model, agent }: GatewayConfig): Finding {
       level: "warning",
       subject,
       message: `model.contextTokens is not set, so a window of ${assumedWindowTokens.toLocaleString("en")} tokens is assumed.`,
-      remedy: "Set model.contextTokens to the model's real window: some servers cut a longer conversation silently (Ollama does, at its num_ctx).",
+      remedy:
+        "Set model.contextTokens to the model's real window: some servers cut a longer conversation silently (Ollama does, at its num_ctx).",
     };
   }
   const at = Math.round(model.contextTokens * agent.compressAt).toLocaleString("en");

@@ -72,7 +72,9 @@ describe("model.fallbacks", () => {
 
   it("MC-12: the tools of a turn go on with the model that stands in, without running one twice", async () => {
     const where = await started();
-    where.model.push({ calls: [{ name: "memory", arguments: { action: "add", target: "user", content: "Likes tea", evidence: "I like tea" } }] });
+    where.model.push({
+      calls: [{ name: "memory", arguments: { action: "add", target: "user", content: "Likes tea", evidence: "I like tea" } }],
+    });
     where.model.push(status(503), status(503), status(503));
 
     await say(where, "I like tea");

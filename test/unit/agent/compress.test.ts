@@ -14,7 +14,15 @@ function talk(calls: readonly number[], text = (turn: number) => `said ${turn}`)
   for (const [turn, count] of calls.entries()) {
     const add = (entry: Entry): void => {
       const id = entries.length + 1;
-      entries.push({ id, sessionId: "s", turnId: `t${turn}`, entry, text: entry.content, at: id, ...(entry.role === "user" ? { accountId: "a", author: "Amy" } : {}) });
+      entries.push({
+        id,
+        sessionId: "s",
+        turnId: `t${turn}`,
+        entry,
+        text: entry.content,
+        at: id,
+        ...(entry.role === "user" ? { accountId: "a", author: "Amy" } : {}),
+      });
     };
     add({ role: "user", content: text(turn) });
     for (let call = 0; call < count; call += 1) {
@@ -46,23 +54,30 @@ describe("what a compression keeps", () => {
 
   it("MC-05: never parts a call from its result, wherever the cut falls", () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 1, maxLength: 40 }), fc.integer({ min: 1, max: 40 }), (calls, keepMessages) => {
-        const history = talk(calls);
-        const plan = planCompression(history, { ...limits, keepMessages });
-        if (plan === undefined) return;
-        expect([...ids(plan.head), ...ids(plan.middle), ...ids(plan.tail)]).toEqual(ids(history));
-        for (const part of [plan.head, plan.middle, plan.tail]) {
-          const entries = part.map(({ entry }) => entry);
-          expect(sealTranscript(entries)).toEqual(entries);
-          if (entries.length > 0) expect(entries[0]?.role).toBe("user");
-        }
-      }),
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 1, maxLength: 40 }),
+        fc.integer({ min: 1, max: 40 }),
+        (calls, keepMessages) => {
+          const history = talk(calls);
+          const plan = planCompression(history, { ...limits, keepMessages });
+          if (plan === undefined) return;
+          expect([...ids(plan.head), ...ids(plan.middle), ...ids(plan.tail)]).toEqual(ids(history));
+          for (const part of [plan.head, plan.middle, plan.tail]) {
+            const entries = part.map(({ entry }) => entry);
+            expect(sealTranscript(entries)).toEqual(entries);
+            if (entries.length > 0) expect(entries[0]?.role).toBe("user");
+          }
+        },
+      ),
     );
   });
 
   it("leaves a first exchange and last turns that are too large to the summary", () => {
     const large = "many words here ".repeat(4_000);
-    const plan = planCompression(talk([0, 0, 0, 0], () => large), { ...limits, windowTokens: 40_000 });
+    const plan = planCompression(
+      talk([0, 0, 0, 0], () => large),
+      { ...limits, windowTokens: 40_000 },
+    );
 
     expect(plan?.head).toEqual([]);
     expect(plan?.tail).toEqual([]);
@@ -70,7 +85,14 @@ describe("what a compression keeps", () => {
 
   it("folds an earlier hand-over into the next one and keeps the head in front", () => {
     const history = talk(Array.from({ length: 20 }, () => 0));
-    const handover: StoredEntry = { id: 0, sessionId: "s", turnId: "handover", entry: { role: "user", content: handoverText("earlier") }, text: "", at: 0 };
+    const handover: StoredEntry = {
+      id: 0,
+      sessionId: "s",
+      turnId: "handover",
+      entry: { role: "user", content: handoverText("earlier") },
+      text: "",
+      at: 0,
+    };
     const plan = planCompression([...history.slice(0, 2), handover, ...history.slice(2)], limits);
 
     expect(ids(plan?.head ?? [])).toEqual([1, 2]);
@@ -88,7 +110,10 @@ describe("what a compression keeps", () => {
 
 describe("whether a compression helped", () => {
   it("SE-14: counts tokens, not messages: the same 220 messages made shorter are a success", () => {
-    const long = talk(Array.from({ length: 110 }, () => 0), (turn) => `message ${turn} ${"with very many words ".repeat(40)}`);
+    const long = talk(
+      Array.from({ length: 110 }, () => 0),
+      (turn) => `message ${turn} ${"with very many words ".repeat(40)}`,
+    );
     const plan = { head: [], middle: long.slice(0, 1), tail: long.slice(1), upTo: 1 };
     const load = tokensOf(long.map(({ entry }) => entry));
 
@@ -125,7 +150,10 @@ describe("the hand-over's text", () => {
   });
 
   it("is made of material that fits the summariser's window, the newest first of all", () => {
-    const history = talk(Array.from({ length: 200 }, () => 1), (turn) => `turn ${turn} ${"word ".repeat(200)}`);
+    const history = talk(
+      Array.from({ length: 200 }, () => 1),
+      (turn) => `turn ${turn} ${"word ".repeat(200)}`,
+    );
     const text = material({ entries: history }, 8_000);
 
     expect(text.length / 3).toBeLessThan(16_000);

@@ -18,10 +18,14 @@ const deps = { clock: systemClock, ids: countedIds(), logger: collectingLogger()
 
 function configOf(overrides: Record<string, string> = {}): GatewayConfig {
   const home = tempHome();
-  return loadConfig({ env: { OPENAI_BASE_URL: server.url, MNEME_MODEL: "small", MNEME_DATA_DIR: home.path("data"), ...overrides }, cwd: home.dir });
+  return loadConfig({
+    env: { OPENAI_BASE_URL: server.url, MNEME_MODEL: "small", MNEME_DATA_DIR: home.path("data"), ...overrides },
+    cwd: home.dir,
+  });
 }
 
-const levels = (findings: readonly Finding[]): Record<string, string> => Object.fromEntries(findings.map(({ subject, level }) => [subject, level]));
+const levels = (findings: readonly Finding[]): Record<string, string> =>
+  Object.fromEntries(findings.map(({ subject, level }) => [subject, level]));
 
 describe("the doctor on the model", () => {
   it("makes one call with a tool and reports that it answers, calls tools, counts tokens and how large its window is", async () => {
@@ -59,7 +63,11 @@ describe("the doctor on the model", () => {
     const config = configOf();
     const withSpare = { ...config, model: { ...config.model, fallbacks: [{ id: "spare", baseUrl: spare.url }] } };
 
-    expect(levels(await probeModels(withSpare, deps))).toMatchObject({ model: "ok", "model.fallbacks 1": "ok", "model.fallbacks 1: tools": "ok" });
+    expect(levels(await probeModels(withSpare, deps))).toMatchObject({
+      model: "ok",
+      "model.fallbacks 1": "ok",
+      "model.fallbacks 1: tools": "ok",
+    });
     expect(spare.requests[0]?.headers["authorization"]).toBeUndefined();
     await spare.stop();
   });

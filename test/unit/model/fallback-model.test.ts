@@ -5,7 +5,10 @@ import { noUsage } from "../../../src/domain/transcript.js";
 import type { ChatModel, ModelEvent, ModelFailureClass, ModelRequest, ModelResult } from "../../../src/ports/chat-model.js";
 import { collectingLogger } from "../../support/runtime.js";
 
-type Step = ModelFailureClass | { readonly says: string; readonly thenFails?: ModelFailureClass; readonly retryAfterMs?: number } | { readonly fails: ModelFailureClass; readonly retryAfterMs: number };
+type Step =
+  | ModelFailureClass
+  | { readonly says: string; readonly thenFails?: ModelFailureClass; readonly retryAfterMs?: number }
+  | { readonly fails: ModelFailureClass; readonly retryAfterMs: number };
 
 /** Says what its script holds, one step per call; the last step for ever. */
 function scripted(...steps: readonly Step[]): ChatModel & { readonly asked: string[] } {
@@ -17,13 +20,24 @@ function scripted(...steps: readonly Step[]): ChatModel & { readonly asked: stri
       const step = steps[Math.min(asked.length, steps.length - 1)] ?? "server";
       asked.push(request.model);
       await Promise.resolve();
-      const fail = (failure: ModelFailureClass, partialText = "", retryAfterMs?: number): ModelResult => ({ ok: false, failure, detail: "", partialText, usage: noUsage, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+      const fail = (failure: ModelFailureClass, partialText = "", retryAfterMs?: number): ModelResult => ({
+        ok: false,
+        failure,
+        detail: "",
+        partialText,
+        usage: noUsage,
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      });
       if (typeof step === "string") yield { type: "result", result: fail(step) };
       else if ("fails" in step) yield { type: "result", result: fail(step.fails, "", step.retryAfterMs) };
       else {
         yield { type: "text", text: step.says };
         if (step.thenFails !== undefined) yield { type: "result", result: fail(step.thenFails, step.says) };
-        else yield { type: "result", result: { ok: true, text: step.says, toolCalls: [], finish: "stop", usage: noUsage, model: "as the server calls it" } };
+        else
+          yield {
+            type: "result",
+            result: { ok: true, text: step.says, toolCalls: [], finish: "stop", usage: noUsage, model: "as the server calls it" },
+          };
       }
     },
   };
@@ -62,7 +76,10 @@ describe("the chain of models", () => {
   it("MC-12: never once text was shown", async () => {
     const spare = scripted({ says: "spare" });
 
-    expect(await chain(scripted({ says: "A begin", thenFails: "network" }), spare).ask()).toMatchObject({ failure: "network", partialText: "A begin" });
+    expect(await chain(scripted({ says: "A begin", thenFails: "network" }), spare).ask()).toMatchObject({
+      failure: "network",
+      partialText: "A begin",
+    });
     expect(spare.asked).toEqual([]);
   });
 
@@ -91,7 +108,10 @@ describe("the chain of models", () => {
     const { ask } = chain(scripted("network"), scripted("too-long"), scripted("auth"));
 
     expect(await ask()).toMatchObject({ ok: false, failure: "network" });
-    expect(await chain(scripted("network"), scripted("too-long"), scripted({ says: "third" })).ask()).toMatchObject({ text: "third", model: "spare-2" });
+    expect(await chain(scripted("network"), scripted("too-long"), scripted({ says: "third" })).ask()).toMatchObject({
+      text: "third",
+      model: "spare-2",
+    });
   });
 
   it("tries a resting model all the same when every model rests", async () => {

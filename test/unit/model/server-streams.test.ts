@@ -7,8 +7,13 @@ import type { ModelRequest, ModelResult } from "../../../src/ports/chat-model.js
 import { collectingLogger, countedIds, systemClock } from "../../support/runtime.js";
 import { startScriptedModel, type ScriptedModel } from "../../support/scripted-model.js";
 
-const frames = (name: string): unknown[] => JSON.parse(readFileSync(new URL(`../../fixtures/streams/${name}.json`, import.meta.url), "utf8")) as unknown[];
-const weather = { name: "weather", description: "The weather of a city.", parameters: { type: "object", properties: { city: { type: "string" } } } };
+const frames = (name: string): unknown[] =>
+  JSON.parse(readFileSync(new URL(`../../fixtures/streams/${name}.json`, import.meta.url), "utf8")) as unknown[];
+const weather = {
+  name: "weather",
+  description: "The weather of a city.",
+  parameters: { type: "object", properties: { city: { type: "string" } } },
+};
 const hello: ModelRequest = { model: "any", system: "s", tools: [weather], entries: [{ role: "user", content: "hello" }] };
 
 let server: ScriptedModel;
@@ -50,22 +55,68 @@ interface Expected {
 }
 
 const servers: readonly Expected[] = [
-  { stream: "openai-parallel-calls", what: "OpenAI: two calls in pieces, padding fields, cached tokens", calls: [oslo, rome], usage: [2048, 1920, 96] },
+  {
+    stream: "openai-parallel-calls",
+    what: "OpenAI: two calls in pieces, padding fields, cached tokens",
+    calls: [oslo, rome],
+    usage: [2048, 1920, 96],
+  },
   { stream: "openai-refusal", what: "OpenAI: a refusal is what the person reads", text: "I cannot help with that.", usage: [20, 0, 6] },
-  { stream: "openrouter-reasoning", what: "OpenRouter: usage in a chunk with a choice", text: "Hi", reasoning: "The user greets.", usage: [50, 32, 12] },
-  { stream: "openrouter-reasoning-tool-call", what: "OpenRouter: reasoning details, then a call with null content", reasoning: "I need the weather.", calls: [oslo], usage: [500, 448, 40] },
+  {
+    stream: "openrouter-reasoning",
+    what: "OpenRouter: usage in a chunk with a choice",
+    text: "Hi",
+    reasoning: "The user greets.",
+    usage: [50, 32, 12],
+  },
+  {
+    stream: "openrouter-reasoning-tool-call",
+    what: "OpenRouter: reasoning details, then a call with null content",
+    reasoning: "I need the weather.",
+    calls: [oslo],
+    usage: [500, 448, 40],
+  },
   { stream: "openrouter-mid-stream-error", what: "OpenRouter: an error inside a 200 is the upstream's status", fails: "server" },
   { stream: "deepseek-cache", what: "DeepSeek: its own cache counters", text: "Yes", reasoning: "Hm.", usage: [90, 64, 4] },
-  { stream: "deepseek-thinking-tool-call", what: "DeepSeek: thinking before a call, usage in the last chunk", reasoning: "I should look it up.", calls: [oslo], usage: [400, 384, 60] },
+  {
+    stream: "deepseek-thinking-tool-call",
+    what: "DeepSeek: thinking before a call, usage in the last chunk",
+    reasoning: "I should look it up.",
+    calls: [oslo],
+    usage: [400, 384, 60],
+  },
   { stream: "vllm-finish-in-last-delta", what: "vLLM: the finish reason comes with the last text", text: "One two", usage: [10, 0, 2] },
-  { stream: "vllm-reasoning-tool-call", what: "vLLM: the field `reasoning`, blank text before a call, an id that is too long", reasoning: "Let me see.", calls: [oslo], usage: [300, 0, 40] },
+  {
+    stream: "vllm-reasoning-tool-call",
+    what: "vLLM: the field `reasoning`, blank text before a call, an id that is too long",
+    reasoning: "Let me see.",
+    calls: [oslo],
+    usage: [300, 0, 40],
+  },
   { stream: "vllm-error-frame", what: "vLLM: an error object in the place of a chunk", fails: "server" },
   { stream: "ollama-tool-call", what: "Ollama: a call in one piece", calls: [oslo], usage: [120, 0, 18] },
-  { stream: "ollama-thinking-two-calls", what: "Ollama: two whole calls that both have index 0", reasoning: "Two cities, two calls.", calls: [oslo, rome], usage: [180, 0, 44] },
-  { stream: "ollama-think-tags", what: "Ollama: thoughts in the text of an older model", text: "Hello there.", reasoning: "\nquiet thoughts\n" },
+  {
+    stream: "ollama-thinking-two-calls",
+    what: "Ollama: two whole calls that both have index 0",
+    reasoning: "Two cities, two calls.",
+    calls: [oslo, rome],
+    usage: [180, 0, 44],
+  },
+  {
+    stream: "ollama-think-tags",
+    what: "Ollama: thoughts in the text of an older model",
+    text: "Hello there.",
+    reasoning: "\nquiet thoughts\n",
+  },
   { stream: "lmstudio-tool-call", what: "LM Studio: a call in pieces without usage", calls: [oslo] },
   { stream: "lmstudio-text-call", what: "LM Studio: a call that was left standing in the text", calls: [oslo] },
-  { stream: "lmstudio-reasoning", what: "LM Studio: reasoning in its own field", text: "Hello there.", reasoning: "Short thought.", usage: [30, 0, 8] },
+  {
+    stream: "lmstudio-reasoning",
+    what: "LM Studio: reasoning in its own field",
+    text: "Hello there.",
+    reasoning: "Short thought.",
+    usage: [30, 0, 8],
+  },
 ];
 
 describe("the known servers' streams", () => {
