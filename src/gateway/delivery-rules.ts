@@ -43,10 +43,10 @@ export function decideOutcome(situation: Situation): NextStep {
     case "delivery.thread-gone":
       return current.route.threadId === undefined ? refused : { ...current, route: without(current.route, "threadId") };
     case "delivery.chat-migrated":
-      return migrated(current, error) ?? refused;
+      return migrated(situation, current, error) ?? refused;
     case "delivery.refused":
       // A preview that cannot be edited any more is replaced by a new message.
-      return current.takesOver === undefined ? refused : { ...current, takesOver: undefined };
+      return current.takesOver === undefined ? refused : anew(situation, current.route, error);
     case "delivery.chat-gone":
       return refused;
     default:
@@ -73,10 +73,16 @@ function ambiguous(situation: Situation, current: Sending, error: GatewayError):
   return resend === "blind" ? end({ state: "unknown", error: error.message }) : { do: "look-up" };
 }
 
-function migrated(current: Sending, error: GatewayError): NextStep | undefined {
+function migrated(situation: Situation, current: Sending, error: GatewayError): NextStep | undefined {
   const chatId = error instanceof DeliveryError ? error.newChatId : undefined;
   if (chatId === undefined || chatId === current.route.chatId) return undefined;
-  return { ...current, route: { ...without(current.route, "replyTo"), chatId }, takesOver: undefined };
+  const route = { ...without(current.route, "replyTo"), chatId };
+  return current.takesOver === undefined ? { ...current, route } : anew(situation, route, error);
+}
+
+/** As a new message instead of an edit. On disk first: after a crash an edit is repeated blindly, a send never is. */
+function anew({ now }: Situation, route: Route, error: GatewayError): NextStep {
+  return end({ state: "waiting", nextAt: now, error: error.message, route, dropTakeOver: true });
 }
 
 /** 1, 2, 4 … seconds, at most five minutes. `attempts` counts the one that just failed. */

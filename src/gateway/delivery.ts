@@ -151,9 +151,9 @@ export class Delivery {
         await this.#sideEffects(row, channel, kind, error);
         if (step.do === "end") {
           const { outcome } = step;
-          await outbox.result(row.id, outcome.state === "sent" ? outcome : { ...outcome, error: this.#deps.redact(outcome.error) });
-          const drops = step.outcome.state === "waiting" && step.outcome.dropTakeOver === true;
+          const drops = outcome.state === "waiting" && outcome.dropTakeOver === true;
           if (drops && current.do === "send") await this.#removePreview(row, channel, current.takesOver);
+          await outbox.result(row.id, outcome.state === "sent" ? outcome : { ...outcome, error: this.#deps.redact(outcome.error) });
           if (step.outcome.state === "waiting") this.#wakeIn(Math.max(20, step.outcome.nextAt - clock.now()));
           return;
         }
@@ -161,7 +161,6 @@ export class Delivery {
           await this.#lookUp(row);
           return;
         }
-        if (current.do === "send" && step.takesOver === undefined) await this.#removePreview(row, channel, current.takesOver);
       }
     }
     await outbox.result(row.id, { state: "refused", error: "the platform refused every form of this message" });
