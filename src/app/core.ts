@@ -72,7 +72,16 @@ export function buildCore(deps: CoreDeps): Core {
     entries: (owner) => features.memory.entries(owner),
     wake: () => deps.wake?.(),
   });
-  const features: Features = buildFeatures({ config, db, stores, aux: models.aux, clock, logger, external });
+  const features: Features = buildFeatures({
+    config,
+    db,
+    stores,
+    clock,
+    logger,
+    external,
+    history: (sessionId) => handovers.history(sessionId),
+    aux: models.aux,
+  });
   const agent = new Agent({ model: models.main, tools: features.tools, redact });
   const gate = new Gate({
     rules: {

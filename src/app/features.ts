@@ -21,7 +21,7 @@ import type { ClaimedJob } from "../ports/job-queue.js";
 import type { Clock, Logger } from "../ports/runtime.js";
 import type { SearchIndex } from "../ports/search.js";
 import type { MemoryOwner } from "../ports/memory-log.js";
-import type { Session } from "../ports/stores.js";
+import type { Session, StoredEntry } from "../ports/stores.js";
 import { searchGuidance } from "../recall/guidance.js";
 import { createSearchTool } from "../recall/tool.js";
 import { savedSkill } from "../skills/notice.js";
@@ -66,6 +66,8 @@ export interface FeatureDeps {
   readonly config: GatewayConfig;
   readonly db: Database;
   readonly stores: Stores;
+  /** All that the model sees of a session, also of one that continues another. */
+  readonly history: (sessionId: string) => Promise<readonly StoredEntry[]>;
   /** The auxiliary model, where one is named. */
   readonly aux: ChatModel | undefined;
   readonly external: Pick<ExternalMemory, "tools" | "layers" | "written" | "close">;
@@ -85,7 +87,7 @@ export function buildFeatures(deps: FeatureDeps): Features {
   });
   const memoryTool = createMemoryTool({ files, clock, switches, ownTexts: reviewTexts });
   const memoryTools = memoryTool === undefined ? [] : [memoryTool];
-  const skills = buildSkills({ dataDir: config.data.dir, log: createSkillLog({ db: deps.db }), sessions: stores.sessions, clock, logger });
+  const skills = buildSkills({ dataDir: config.data.dir, log: createSkillLog({ db: deps.db }), history: deps.history, clock, logger });
   const only = onlySkills(config, stores);
   const offered = only === undefined ? skills.tools : restricted(skills.tools, only, stores.sessions);
   const skillTools = config.skills.enabled ? offered : [];

@@ -88,7 +88,15 @@ export function undoSkill(deps: OfflineDeps, space: string, name: string | undef
 function withSkills<T>(deps: OfflineDeps, work: (files: SkillFiles) => Promise<T>): Promise<T | undefined> {
   return withStores(deps, ({ db, stores }) => {
     const { clock, logger, config } = deps;
-    return work(buildSkills({ dataDir: config.data.dir, log: createSkillLog({ db }), sessions: stores.sessions, clock, logger }).files);
+    return work(
+      buildSkills({
+        dataDir: config.data.dir,
+        log: createSkillLog({ db }),
+        history: (sessionId) => stores.sessions.entries(sessionId),
+        clock,
+        logger,
+      }).files,
+    );
   });
 }
 

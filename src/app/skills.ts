@@ -4,7 +4,7 @@ import type { Layer } from "../agent/agent.js";
 import type { Tool } from "../agent/tool.js";
 import type { Clock, Logger } from "../ports/runtime.js";
 import type { SkillLog } from "../ports/skill-log.js";
-import type { Session, Sessions } from "../ports/stores.js";
+import type { Session, StoredEntry } from "../ports/stores.js";
 import { skillsGuidance } from "../skills/guidance.js";
 import { createHost } from "../skills/host-files.js";
 import { SkillIndex } from "../skills/index-files.js";
@@ -16,7 +16,8 @@ import { createSkillTools } from "../skills/tools.js";
 export interface SkillsDeps {
   readonly dataDir: string;
   readonly log: SkillLog;
-  readonly sessions: Pick<Sessions, "entries">;
+  /** All that the model sees of a session, also of one that continues another. */
+  readonly history: (sessionId: string) => Promise<readonly StoredEntry[]>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -28,12 +29,11 @@ export interface Skills {
   readonly layers: (session: Pick<Session, "spaceId" | "spaceKind">, only?: readonly string[]) => Promise<readonly Layer[]>;
 }
 
-export function buildSkills({ dataDir, log, sessions, clock, logger }: SkillsDeps): Skills {
+export function buildSkills({ dataDir, log, history, clock, logger }: SkillsDeps): Skills {
   const host = createHost({ system: process.platform, searchPath: processEnvironment()["PATH"] ?? "" });
   const index = new SkillIndex({ dataDir, shelves: new Shelves({ logger }), host, logger });
   const files = new SkillFiles({ dataDir, log, index, clock });
-  const loaded = async (sessionId: string): Promise<string[]> =>
-    loadedSkills((await sessions.entries(sessionId)).map((stored) => stored.entry));
+  const loaded = async (sessionId: string): Promise<string[]> => loadedSkills((await history(sessionId)).map((stored) => stored.entry));
   return {
     files,
     tools: createSkillTools({ files, clock, logger, loaded }),

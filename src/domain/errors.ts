@@ -33,7 +33,7 @@ export const errorCodes = {
   "job.invalid": "A job's payload has an unknown kind or version; it stays visible as failed.",
   "job.postponed": "The job gave way and is taken up again after retryAfterMs; not counted as a failure.",
   "provider.unavailable": "The external memory does not answer, or its circuit breaker is open.",
-  "internal": "A fault of this program.",
+  internal: "A fault of this program.",
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;

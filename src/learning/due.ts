@@ -64,5 +64,12 @@ function reviewIntent(
   runAt: number,
 ): NewIntent {
   const { sessionId, spaceId, lastMessageId } = place;
-  return { id, kind: "review", sessionId, spaceId, runAt, payload: { v: payloadVersion, sessionId, spaceId, upTo: lastMessageId, ...what } };
+  return {
+    id,
+    kind: "review",
+    sessionId,
+    spaceId,
+    runAt,
+    payload: { v: payloadVersion, sessionId, spaceId, upTo: lastMessageId, ...what },
+  };
 }

@@ -18,10 +18,13 @@ export interface Stretch {
 
 export function instruction(what: { readonly memory: boolean; readonly skills: boolean }, stretch: Stretch): string {
   const parts = [opening(stretch)];
-  if (what.memory && what.skills) parts.push("Do both halves below. Either may act alone: act where there is a real signal; nothing is a normal result.");
+  if (what.memory && what.skills)
+    parts.push("Do both halves below. Either may act alone: act where there is a real signal; nothing is a normal result.");
   if (what.memory) parts.push(memoryPart(stretch));
   if (what.skills) parts.push(skillPart);
-  parts.push(`Use only the tools named here; all others are refused now. When nothing stands out, answer exactly ${nothing} and stop. Nobody reads your answer.`);
+  parts.push(
+    `Use only the tools named here; all others are refused now. When nothing stands out, answer exactly ${nothing} and stop. Nobody reads your answer.`,
+  );
   return parts.join("\n\n");
 }
 

@@ -29,7 +29,13 @@ export function createTitleHandler(deps: TitleDeps): JobHandler<"title"> {
     const entries = await deps.sessions.entries(session.id);
     const said = entries.filter((stored) => stored.entry.role !== "tool").slice(0, 4);
     const talk = said.map((stored) => `${stored.entry.role}: ${stored.text.slice(0, shownLength)}`).join("\n");
-    const request = { model: deps.model, system, tools: [], entries: [{ role: "user" as const, content: fence("earlier-messages", talk) }], maxOutputTokens: 40 };
+    const request = {
+      model: deps.model,
+      system,
+      tools: [],
+      entries: [{ role: "user" as const, content: fence("earlier-messages", talk) }],
+      maxOutputTokens: 40,
+    };
     for await (const event of deps.aux.complete(request, signal)) {
       if (event.type !== "result") continue;
       if (!event.result.ok) throw new GatewayError("internal", `no title: ${event.result.failure}`, { retryable: true });

@@ -60,9 +60,13 @@ export class SkillIndex {
     const own = this.#look(ownerOf(space));
     const key = `${space.kind} ${space.id} ${shared.fingerprint} ${own.fingerprint}${only === undefined ? "" : ` ${only.join(" ")}`}`;
     const held = this.#rendered.get(key);
-    const text = held ?? renderIndex(this.#merge(space, shared, own).filter(
-      ({ meta }) => fitsHost(meta.platforms, this.#deps.host) && only?.includes(meta.name) !== false,
-    ));
+    const text =
+      held ??
+      renderIndex(
+        this.#merge(space, shared, own).filter(
+          ({ meta }) => fitsHost(meta.platforms, this.#deps.host) && only?.includes(meta.name) !== false,
+        ),
+      );
     this.#rendered.delete(key);
     this.#rendered.set(key, text);
     const [oldest] = this.#rendered.keys();

@@ -117,7 +117,8 @@ export const english = {
   "skills.views": "{name}: used {views} times, last on {when}",
   "skills.share-changed": "The skill {name} has changed since you saw its text. Look at it again with {share}.",
   "skills.share-own-only": "{name} is not a skill of this chat: only those can be published from here.",
-  "skills.share-too-long": "The skill {name} is too long to be shown here in full. Copy its folder into the data folder's skills to publish it.",
+  "skills.share-too-long":
+    "The skill {name} is too long to be shown here in full. Copy its folder into the data folder's skills to publish it.",
   "skills.share-files": "Files: {files}",
   "skill.usage": "Write the skill's name behind {command}, and your message after it.",
   "search.usage": "Write what you are looking for behind {command}.",

@@ -112,7 +112,7 @@ describe("access", () => {
     await until("both told", () => textsIn(where).length === 3);
     where.telegram.say(operatorId, `/approve ${code}`);
     await until("used", () => textsIn(where, operatorId).length === 2);
-    where.telegram.say(3003, `${code}`);
+    where.telegram.say(3003, code);
     where.telegram.say(stranger, "hello");
     await until("an answer", () => textsIn(where, stranger).includes("Answer."));
     await quiet(where);
@@ -128,7 +128,7 @@ describe("access", () => {
     where.telegram.person(operatorId);
     where.telegram.person(stranger, { first_name: "Bob" });
     let ahead = 0;
-    const now = systemClock.now;
+    const now = (): number => Date.now();
     Object.assign(systemClock, { now: () => now() + ahead });
     try {
       const { gateway } = await startGateway(where);

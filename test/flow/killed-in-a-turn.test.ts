@@ -12,7 +12,12 @@ import { messageText } from "../support/scripted-model.js";
 
 const answer = "The answer to your question.";
 const memoryCall = {
-  calls: [{ name: "memory", arguments: { action: "add", target: "user", content: "Likes tea in the morning.", evidence: "I like tea in the morning" } }],
+  calls: [
+    {
+      name: "memory",
+      arguments: { action: "add", target: "user", content: "Likes tea in the morning.", evidence: "I like tea in the morning" },
+    },
+  ],
 };
 
 interface Point {
@@ -87,7 +92,8 @@ const points: readonly Point[] = [
     name: "in a send that has not arrived",
     says: "hello",
     unknown: true,
-    plan: (where, kill) => void where.telegram.fail("sendMessage", { times: 1, never: "before", match: () => (setTimeout(kill, 20), true) }),
+    plan: (where, kill) =>
+      void where.telegram.fail("sendMessage", { times: 1, never: "before", match: () => (setTimeout(kill, 20), true) }),
   },
   {
     name: "in a send that has arrived and was not answered",

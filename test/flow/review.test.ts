@@ -6,7 +6,12 @@ import { messageBytes, messageText, type WireRequest } from "../support/scripted
 
 const quick = { MNEME__learning__idleSeconds: "0", MNEME__turns__joinMs: "0" };
 const saves = {
-  calls: [{ name: "memory", arguments: { action: "add", target: "user", content: "Works night shifts as a nurse.", evidence: "my night shift at the ward" } }],
+  calls: [
+    {
+      name: "memory",
+      arguments: { action: "add", target: "user", content: "Works night shifts as a nurse.", evidence: "my night shift at the ward" },
+    },
+  ],
 };
 
 function isReview(request: WireRequest): boolean {
@@ -38,7 +43,9 @@ describe("a review after ten turns", () => {
     await tenTurns(where);
     const sent = await where.telegram.waitSent(11, 15_000);
 
-    expect(sent.map((stored) => stored.message.text).filter((text) => text?.includes("💾"))).toEqual(["💾 Memory: Works night shifts as a nurse."]);
+    expect(sent.map((stored) => stored.message.text).filter((text) => text?.includes("💾"))).toEqual([
+      "💾 Memory: Works night shifts as a nurse.",
+    ]);
     const review = where.model.requests.find((request) => isReview(request.body));
     const tenth = where.model.requests.filter((request) => !isReview(request.body)).at(-1);
     expect(where.model.requests.indexOf(review!)).toBeGreaterThan(where.model.requests.indexOf(tenth!));
@@ -73,14 +80,20 @@ describe("a review after ten turns", () => {
     where.model.answerWith((request, n) => {
       if (!isReview(request)) return `answer ${n}`;
       if (request.messages.at(-1)?.role === "tool") return "NOTHING";
-      return { calls: [{ name: "memory", arguments: { action: "add", target: "user", content: "Is the user Amy.", evidence: "I am Amy" } }] };
+      return {
+        calls: [{ name: "memory", arguments: { action: "add", target: "user", content: "Is the user Amy.", evidence: "I am Amy" } }],
+      };
     });
     await startGateway(where, quick);
 
     await tenTurns(where);
-    await until("the tool's answer", () => where.model.requests.some((request) => isReview(request.body) && request.body.messages.at(-1)?.role === "tool"));
+    await until("the tool's answer", () =>
+      where.model.requests.some((request) => isReview(request.body) && request.body.messages.at(-1)?.role === "tool"),
+    );
 
-    const result = messageText(where.model.requests.find((request) => isReview(request.body) && request.body.messages.at(-1)?.role === "tool")?.body.messages.at(-1));
+    const result = messageText(
+      where.model.requests.find((request) => isReview(request.body) && request.body.messages.at(-1)?.role === "tool")?.body.messages.at(-1),
+    );
     expect(JSON.parse(result)).toMatchObject({ success: false });
     expect(where.telegram.sent.some((stored) => stored.message.text?.includes("💾"))).toBe(false);
   });
@@ -102,6 +115,10 @@ describe("a review after ten turns", () => {
   });
 });
 
-async function hasOpenReview({ db }: { readonly db: { read<T>(work: (tx: { get<R>(sql: string): R | undefined }) => T): Promise<T> } }): Promise<boolean> {
+async function hasOpenReview({
+  db,
+}: {
+  readonly db: { read<T>(work: (tx: { get<R>(sql: string): R | undefined }) => T): Promise<T> };
+}): Promise<boolean> {
   return db.read((tx) => tx.get("select 1 from intents where kind = 'review' and state in ('open', 'active')") !== undefined);
 }

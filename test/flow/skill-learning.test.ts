@@ -50,14 +50,31 @@ describe("skills that grow out of work", () => {
       const said = messageText(request.messages.findLast((message) => message.role === "user"));
       const last = request.messages.at(-1);
       if (isReview(request)) {
-        return last?.role === "tool" ? "NOTHING" : { calls: [{ name: "skill_manage", arguments: { action: "create", name: "bank-csv", content: skill } }] };
+        return last?.role === "tool"
+          ? "NOTHING"
+          : { calls: [{ name: "skill_manage", arguments: { action: "create", name: "bank-csv", content: skill } }] };
       }
-      if (said.includes("clean the export")) return toolCalls(request) < 10 ? { calls: [{ name: "shop_add", arguments: { a: toolCalls(request), b: 1 } }] } : "cleaned";
+      if (said.includes("clean the export"))
+        return toolCalls(request) < 10 ? { calls: [{ name: "shop_add", arguments: { a: toolCalls(request), b: 1 } }] } : "cleaned";
       if (said.includes("again, please")) {
-        const step = request.messages.slice(request.messages.findLastIndex((message) => message.role === "user") + 1).filter((message) => message.role === "tool").length;
+        const step = request.messages
+          .slice(request.messages.findLastIndex((message) => message.role === "user") + 1)
+          .filter((message) => message.role === "tool").length;
         if (step === 0) return { calls: [{ name: "skill_view", arguments: { name: "bank-csv" } }] };
         if (step === 1) {
-          return { calls: [{ name: "skill_manage", arguments: { action: "patch", name: "bank-csv", old_string: "Skip the first three lines.", new_string: "Skip the first four lines." } }] };
+          return {
+            calls: [
+              {
+                name: "skill_manage",
+                arguments: {
+                  action: "patch",
+                  name: "bank-csv",
+                  old_string: "Skip the first three lines.",
+                  new_string: "Skip the first four lines.",
+                },
+              },
+            ],
+          };
         }
         return "done with the skill";
       }
@@ -68,16 +85,28 @@ describe("skills that grow out of work", () => {
     await sayAndWait(where, "please clean the export", "cleaned");
     await until("the notice", () => where.telegram.sent.some((stored) => stored.message.text === "💾 Skill 'bank-csv' created"), 20_000);
     where.telegram.say(operatorId, "/new");
-    await until("the new session", () => where.telegram.sent.some((stored) => stored.message.text?.startsWith("A new conversation has begun")));
+    await until("the new session", () =>
+      where.telegram.sent.some((stored) => stored.message.text?.startsWith("A new conversation has begun")),
+    );
     await sayAndWait(where, "again, please, but four lines", "done with the skill");
 
-    const second = where.model.requests.filter((request) => messageText(request.body.messages.findLast((message) => message.role === "user")).includes("again, please"));
+    const second = where.model.requests.filter((request) =>
+      messageText(request.body.messages.findLast((message) => message.role === "user")).includes("again, please"),
+    );
     expect(messageText(second[0]?.body.messages[0])).toContain("bank-csv: How to clean the bank's CSV export.");
-    const results = second.at(-1)?.body.messages.filter((message) => message.role === "tool").map((message) => messageText(message)) ?? [];
+    const results =
+      second
+        .at(-1)
+        ?.body.messages.filter((message) => message.role === "tool")
+        .map((message) => messageText(message)) ?? [];
     expect(results[0]).toContain("Skip the first three lines.");
     expect(results[1]).toContain('"changed":true');
     where.telegram.say(operatorId, "/skills log");
-    await until("the log", () => where.telegram.sent.some((stored) => /bank-csv/u.test(stored.message.text ?? "") && /Changes to skills/u.test(stored.message.text ?? "")));
+    await until("the log", () =>
+      where.telegram.sent.some(
+        (stored) => /bank-csv/u.test(stored.message.text ?? "") && /Changes to skills/u.test(stored.message.text ?? ""),
+      ),
+    );
   }, 60_000);
 
   it("refuses an MCP tool to somebody who is no operator", async () => {
@@ -86,7 +115,9 @@ describe("skills that grow out of work", () => {
     where.telegram.person(operatorId);
     where.telegram.person(guest);
     where.model.answerWith((request) =>
-      request.messages.at(-1)?.role === "tool" ? `result: ${messageText(request.messages.at(-1)).slice(0, 60)}` : { calls: [{ name: "shop_note", arguments: { line: "written" } }] },
+      request.messages.at(-1)?.role === "tool"
+        ? `result: ${messageText(request.messages.at(-1)).slice(0, 60)}`
+        : { calls: [{ name: "shop_note", arguments: { line: "written" } }] },
     );
     await startWithWorkshop(where, { MNEME__access__users: `telegram:${guest}` });
 
@@ -95,6 +126,8 @@ describe("skills that grow out of work", () => {
 
     expect(sent?.message.text).toMatch(/error/u);
     expect(sent?.message.text).toMatch(/operator/u);
-    expect(where.model.requests.some((request) => request.body.messages.some((message) => messageText(message).includes("kept: written")))).toBe(false);
+    expect(
+      where.model.requests.some((request) => request.body.messages.some((message) => messageText(message).includes("kept: written"))),
+    ).toBe(false);
   }, 60_000);
 });

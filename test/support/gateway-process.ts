@@ -16,7 +16,6 @@ export interface GatewayProcess {
   readonly exited: Promise<number | null>;
 }
 
-
 /** Starts `mneme start` and waits until it says that the platform is connected. */
 export function spawnGateway(where: World, overrides: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
   return spawnMneme("start", "connected", where, overrides);

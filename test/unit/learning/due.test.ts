@@ -5,19 +5,31 @@ import { decideReviews, earnsFlush, type DueRules, type FinishedTurn } from "../
 
 const rules: DueRules = { memoryInterval: 10, skillInterval: 10, idleMs: 5_000 };
 const turn: FinishedTurn = {
-  turnId: "t1", sessionId: "s1", spaceId: "p1", isPrivate: false, answered: true, managedSkills: false, lastMessageId: 40, now: 1_000,
+  turnId: "t1",
+  sessionId: "s1",
+  spaceId: "p1",
+  isPrivate: false,
+  answered: true,
+  managedSkills: false,
+  lastMessageId: 40,
+  now: 1_000,
 };
 
 describe("reviews that a turn earns", () => {
   it("earns none before the interval", () => {
-    expect(decideReviews(rules, { memoryTurns: 9, skillIterations: 9 }, turn)).toEqual({ counters: { memoryTurns: 9, skillIterations: 9 }, intents: [] });
+    expect(decideReviews(rules, { memoryTurns: 9, skillIterations: 9 }, turn)).toEqual({
+      counters: { memoryTurns: 9, skillIterations: 9 },
+      intents: [],
+    });
   });
 
   it("earns a memory review at ten turns and counts anew", () => {
     const decided = decideReviews(rules, { memoryTurns: 10, skillIterations: 3 }, turn);
 
     expect(decided.counters).toEqual({ memoryTurns: 0, skillIterations: 3 });
-    expect(decided.intents).toMatchObject([{ id: "review-t1", kind: "review", runAt: 6_000, payload: { memory: true, skills: false, flush: false, upTo: 40 } }]);
+    expect(decided.intents).toMatchObject([
+      { id: "review-t1", kind: "review", runAt: 6_000, payload: { memory: true, skills: false, flush: false, upTo: 40 } },
+    ]);
   });
 
   it("earns one combined review when both are due", () => {
@@ -37,14 +49,19 @@ describe("reviews that a turn earns", () => {
   });
 
   it("starts the skill count anew when the turn maintained skills itself", () => {
-    expect(decideReviews(rules, { memoryTurns: 1, skillIterations: 30 }, { ...turn, managedSkills: true }).counters.skillIterations).toBe(0);
+    expect(decideReviews(rules, { memoryTurns: 1, skillIterations: 30 }, { ...turn, managedSkills: true }).counters.skillIterations).toBe(
+      0,
+    );
   });
 
   it("0 means never, whatever the counters say", () => {
     fc.assert(
       fc.property(fc.nat(1_000), fc.nat(1_000), (memoryTurns, skillIterations) => {
         const off = { memoryInterval: 0, skillInterval: 0, idleMs: 0 };
-        expect(decideReviews(off, { memoryTurns, skillIterations }, turn)).toEqual({ counters: { memoryTurns: 0, skillIterations: 0 }, intents: [] });
+        expect(decideReviews(off, { memoryTurns, skillIterations }, turn)).toEqual({
+          counters: { memoryTurns: 0, skillIterations: 0 },
+          intents: [],
+        });
       }),
     );
   });
