@@ -27,7 +27,7 @@ export function crossChecks(config: Checked, context: z.RefinementCtx): void {
   checkSlack(config.slack, complain);
   const { aux } = config.model;
   if (aux.id === undefined && (aux.baseUrl !== undefined || aux.apiKey !== undefined)) {
-    complain(["model", "aux", "id"], "needed when model.aux.baseUrl or model.aux.apiKey is set");
+    complain(["model", "aux", "id"], "is needed when model.aux.baseUrl or model.aux.apiKey is set");
   }
   checkProvider(config, complain);
   for (const [name, server] of Object.entries(config.mcp.servers)) {
@@ -39,23 +39,23 @@ export function crossChecks(config: Checked, context: z.RefinementCtx): void {
 
 function checkTelegram(telegram: Checked["telegram"], complain: Complain): void {
   if (telegram.token === undefined || telegram.mode !== "webhook") return;
-  if (telegram.webhookUrl === undefined) complain(["telegram", "webhookUrl"], "needed when telegram.mode is webhook");
-  if (telegram.webhookSecret === undefined) complain(["telegram", "webhookSecret"], "needed when telegram.mode is webhook");
+  if (telegram.webhookUrl === undefined) complain(["telegram", "webhookUrl"], "is needed when telegram.mode is webhook");
+  if (telegram.webhookSecret === undefined) complain(["telegram", "webhookSecret"], "is needed when telegram.mode is webhook");
 }
 
 function checkSlack(slack: Checked["slack"], complain: Complain): void {
   if (slack.botToken === undefined) return;
   if (slack.mode === "socket" && slack.appToken === undefined) {
-    complain(["slack", "appToken"], "needed when slack.mode is socket (or set slack.mode to http)");
+    complain(["slack", "appToken"], "is needed when slack.mode is socket (or set slack.mode to http)");
   }
-  if (slack.mode === "http" && slack.signingSecret === undefined) complain(["slack", "signingSecret"], "needed when slack.mode is http");
+  if (slack.mode === "http" && slack.signingSecret === undefined) complain(["slack", "signingSecret"], "is needed when slack.mode is http");
 }
 
 function checkProvider({ memory: { provider }, honcho, supermemory }: Checked, complain: Complain): void {
   if (provider === "honcho" && honcho.apiKey === undefined && new URL(honcho.baseUrl).hostname === "api.honcho.dev") {
-    complain(["honcho", "apiKey"], "needed when memory.provider is honcho and honcho.baseUrl is the hosted service (HONCHO_API_KEY)");
+    complain(["honcho", "apiKey"], "is needed when memory.provider is honcho and honcho.baseUrl is the hosted service (HONCHO_API_KEY)");
   }
   if (provider === "supermemory" && supermemory.apiKey === undefined) {
-    complain(["supermemory", "apiKey"], "needed when memory.provider is supermemory (SUPERMEMORY_API_KEY)");
+    complain(["supermemory", "apiKey"], "is needed when memory.provider is supermemory (SUPERMEMORY_API_KEY)");
   }
 }

@@ -20,7 +20,7 @@ const transcribe = z
   })
   .refine(({ model, baseUrl, apiKey }) => model !== undefined || (baseUrl === undefined && apiKey === undefined), {
     path: ["model"],
-    message: "needed when media.transcribe.baseUrl or media.transcribe.apiKey is set",
+    message: "is needed when media.transcribe.baseUrl or media.transcribe.apiKey is set",
   });
 
 export const media = z.strictObject({

@@ -20,8 +20,12 @@ export interface LaneDeps {
   readonly runTurn: LanesDeps["runTurn"];
 }
 
+/** How often somebody is told that the queue is full, in milliseconds. */
+const sayEveryMs = 60_000;
+
 export function buildLanes({ config, inbox, channels, replies, people, clock, logger, wake, runTurn }: LaneDeps): Lanes {
   const { turns, sessions, ui } = config;
+  const told = new Map<string, number>();
   return new Lanes({
     limits: { concurrency: turns.concurrency, perPerson: turns.perPerson, queueLimit: sessions.queueLimit, joinMs: turns.joinMs },
     busyMode: (act) => people.busyModeOf(act),
@@ -32,8 +36,9 @@ export function buildLanes({ config, inbox, channels, replies, people, clock, lo
       const last = act.messages.at(-1);
       if (last === undefined) return;
       const said = text(languageOf(ui.language, [last.text]), "queue.full", { count: sessions.queueLimit });
+      const outbox = isSaidAnew(told, `${act.place.key}|${act.speaker.accountId}`, clock.now()) ? replies.rows(last.route, said) : [];
       inbox
-        .settle(act.inboxIds, "refused", { reason: "queue full", outbox: replies.rows(last.route, said) })
+        .settle(act.inboxIds, "refused", { reason: "queue full", outbox })
         .then(wake, (error: unknown) => logger.error({ error }, "a refusal could not be stored"));
     },
     queued: (act) => {
@@ -45,4 +50,12 @@ export function buildLanes({ config, inbox, channels, replies, people, clock, lo
         .catch((error: unknown) => logger.debug({ error }, "a waiting message could not be marked"));
     },
   });
+}
+
+/** Said once a minute: one answer to each message of a burst would fill the chat, and the real answer would come after all of them. */
+function isSaidAnew(told: Map<string, number>, who: string, now: number): boolean {
+  for (const [other, at] of told) if (now - at >= sayEveryMs) told.delete(other);
+  if (told.has(who)) return false;
+  told.set(who, now);
+  return true;
 }

@@ -43,7 +43,7 @@ function help(deps: ConversationDeps, context: CommandContext): CommandReply {
     .list(context.speaker.role)
     .filter((command) => !(context.inGroup && command.where === "dm"))
     .map((command) => `- \`${context.form(command.name)}\`: ${text(context.language, command.help)}`);
-  return { markdown: [text(context.language, "help.title"), "", ...lines].join("\n") };
+  return { markdown: [text(context.language, "help.heading"), "", ...lines].join("\n") };
 }
 
 /** A running turn of the caller is stopped first, so that it cannot answer into the new conversation. */

@@ -23,7 +23,7 @@ export const chinese: Readonly<Record<keyof typeof english, string>> = {
   "command.unknown": "我不认识命令 {command}。{help} 会列出全部命令。",
   "command.unknown-nearest": "我不认识命令 {command}。你是想用 {nearest} 吗？",
   "command.failed": "由于程序出错，命令没有执行成功。请再试一次；管理员可以在日志里看到原因。",
-  "help.title": "除了普通消息，我还认识这些命令：",
+  "help.heading": "除了普通消息，我还认识这些命令：",
   "help.help": "显示这个列表",
   "help.new": "开始新的对话；学到的东西会保留",
   "help.stop": "停止正在写的回答",
@@ -113,7 +113,7 @@ export const chinese: Readonly<Record<keyof typeof english, string>> = {
   "search.none": "没有与 {query} 相符的过往对话。",
   "search.title": "关于 {query} 的过往对话：",
 
-  "queue.full": "你已有 {count} 条消息在等待，这一条没能收下。请在我回答之后重新发送。",
+  "queue.full": "你已有 {count} 条消息在等待，暂时不再接收更多。之后发来的内容，请在我回答之后重新发送。",
   "turns.too-many": "你在短时间内问得太多了。请在 {minutes} 分钟后再试。",
   "turn.model-missing": "还没有设置语言模型。管理员可以用 MNEME_MODEL 设置。",
   "turn.model-unreachable": "无法连接语言模型。请一分钟后再试；如果一直如此，请告诉管理员。",

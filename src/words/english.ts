@@ -30,7 +30,7 @@ export const english = {
   "command.unknown-nearest": "I do not know the command {command}. Did you mean {nearest}?",
   "command.failed":
     "The command could not be carried out because of a fault of mine. Try it again; the operator finds the reason in the log.",
-  "help.title": "What I understand besides plain messages:",
+  "help.heading": "What I understand besides plain messages:",
   "help.help": "shows this list",
   "help.new": "begins a new conversation; what I have learnt stays",
   "help.stop": "stops the answer that is being written",
@@ -126,7 +126,8 @@ export const english = {
   "search.title": "Past conversations about {query}:",
 
   // limits and failures of a turn
-  "queue.full": "{count} of your messages are already waiting, so I could not take this one. Send it again when I have answered.",
+  "queue.full":
+    "{count} of your messages are already waiting, so I take no more for now. Send what came after them again when I have answered.",
   "turns.too-many": "You have asked a lot in a short time. Try again in {minutes} minutes.",
   "turn.model-missing": "No language model is set up. The operator can set one with MNEME_MODEL.",
   "turn.model-unreachable": "The language model cannot be reached. Try again in a minute; if it stays so, tell the operator.",

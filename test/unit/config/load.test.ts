@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig } from "../../../config/load.js";
 import type { GatewayConfig } from "../../../config/schema.js";
 import { ConfigError } from "../../../src/domain/errors.js";
+import { createRedactor } from "../../../src/safety/redact.js";
 
 let folder: string;
 beforeEach(() => {
@@ -190,10 +191,12 @@ describe("wrong settings", () => {
   });
 
   it.each([
-    ["telegram:\n  token: 1:a\n  mode: webhook\n", ["telegram.webhookUrl: needed when", "telegram.webhookSecret: needed when"]],
-    ["slack:\n  botToken: x\n", ["slack.appToken: needed when slack.mode is socket"]],
-    ["slack:\n  botToken: x\n  mode: http\n", ["slack.signingSecret: needed when slack.mode is http"]],
-    ["model:\n  aux:\n    baseUrl: http://x\n", ["model.aux.id: needed when"]],
+    ["telegram:\n  token: 1:a\n  mode: webhook\n", ["telegram.webhookUrl: is needed when", "telegram.webhookSecret: is needed when"]],
+    ["slack:\n  botToken: x\n", ["slack.appToken: is needed when slack.mode is socket"]],
+    ["slack:\n  botToken: x\n  mode: http\n", ["slack.signingSecret: is needed when slack.mode is http"]],
+    ["memory:\n  provider: honcho\n", ["honcho.apiKey: is needed when memory.provider is honcho"]],
+    ["memory:\n  provider: supermemory\n", ["supermemory.apiKey: is needed when"]],
+    ["model:\n  aux:\n    baseUrl: http://x\n", ["model.aux.id: is needed when"]],
     ["mcp:\n  servers:\n    a: {}\n", ["mcp.servers.a: needs either command"]],
     ["mcp:\n  servers:\n    a: {command: x, url: 'http://x'}\n", ["mcp.servers.a: needs either command"]],
     ["mcp:\n  servers:\n    Bad_Name: {command: x}\n", ["mcp.servers.Bad_Name"]],
@@ -201,6 +204,8 @@ describe("wrong settings", () => {
     const message = complaint(yaml);
 
     for (const part of expected) expect(message).toContain(part);
+    // What follows the name of a secret must not look like one: the line is printed through the redactor.
+    expect(createRedactor({ secrets: [] }).text(message)).toBe(message);
   });
 
   it.each([

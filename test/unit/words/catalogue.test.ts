@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { commandText, languageOf, text, textsOf, type TextKey } from "../../../src/words/catalogue.js";
+import { peopleChinese } from "../../../src/words/people-chinese.js";
+import { peopleEnglish } from "../../../src/words/people-english.js";
 
 const placeholders = (line: string) => [...line.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
 
@@ -7,6 +9,11 @@ describe("the message catalogue", () => {
   it("has every message in both languages", () => {
     expect(Object.keys(textsOf("zh"))).toEqual(Object.keys(textsOf("en")));
     expect(Object.values(textsOf("zh")).filter((line) => line.trim() === "")).toEqual([]);
+  });
+
+  it("holds no key twice: one would silently hide the other", () => {
+    expect(textsOf("en")).toMatchObject(peopleEnglish);
+    expect(textsOf("zh")).toMatchObject(peopleChinese);
   });
 
   it("uses the same parameters in both languages", () => {
