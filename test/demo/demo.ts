@@ -33,11 +33,13 @@ const print = (line = ""): void => void process.stdout.write(`${line}\n`);
 
 /** The model's part: saves what holds "from now on", and answers as the prompt tells it. */
 function script(request: WireRequest): ScriptedReply | string {
-  const said = messageText(request.messages.findLast((message) => message.role === "user"));
+  const message = messageText(request.messages.findLast((one) => one.role === "user"));
+  // In a channel the message is headed by its author, and what was said there earlier may stand before it.
+  const said = message.trim().split("\n").at(-1) ?? "";
   const prompt = messageText(request.messages[0]);
   if (request.messages.at(-1)?.role === "tool") return "Got it: tables from now on.";
   if (said.includes("from now on")) {
-    const group = said.startsWith("[");
+    const group = message.startsWith("[");
     const evidence = "from now on, tables please";
     return {
       calls: [
