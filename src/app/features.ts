@@ -5,6 +5,7 @@
 import type { GatewayConfig } from "../../config/schema.js";
 import type { Layer } from "../agent/agent.js";
 import type { Tool } from "../agent/tool.js";
+import { errorText } from "../domain/errors.js";
 import { accountKey, type Speaker } from "../domain/identity.js";
 import { memoryGuidance } from "../memory/guidance.js";
 import { MemoryFiles } from "../memory/memory-files.js";
@@ -147,7 +148,7 @@ function ownersOf(switches: Features["memorySwitches"], session: Session): Memor
 
 async function memoryLayers(files: MemoryFiles, switches: Features["memorySwitches"], session: Session, logger: Logger): Promise<Layer[]> {
   const sources = ownersOf(switches, session).map(
-    (owner) => [owner.target, { text: files.read(owner), limit: files.limit(owner) }] as const,
+    (owner) => [owner.target, { text: readOrNothing(files, owner, logger), limit: files.limit(owner) }] as const,
   );
   const snapshot = renderSnapshot(Object.fromEntries(sources));
   for (const left of snapshot.leftOut) logger.warn(left, "a memory entry is left out of the prompt; it stays in its file");
@@ -155,4 +156,15 @@ async function memoryLayers(files: MemoryFiles, switches: Features["memorySwitch
     { id: "memory", text: snapshot.text },
     { id: "guidance-memory", text: memoryGuidance(switches) },
   ];
+}
+
+/** A file that cannot be read (damaged by an edit, say) costs its own text, not the conversation. */
+function readOrNothing(files: MemoryFiles, owner: MemoryOwner, logger: Logger): string {
+  try {
+    return files.read(owner);
+  } catch (error) {
+    const { target, id } = owner;
+    logger.error({ target, id, error: errorText(error) }, "a memory file cannot be read; the prompt goes without it");
+    return "";
+  }
 }

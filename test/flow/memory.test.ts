@@ -1,5 +1,5 @@
 /** What is remembered, for whom, and what the person sees of it, through the whole gateway. */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { operatorId, quiet, startGateway, textsIn, until, world, type Running, type World } from "../support/gateway.js";
 import { messageText, type ScriptedReply } from "../support/scripted-model.js";
@@ -191,6 +191,25 @@ describe("/memory", () => {
     await tell(where, operatorId, "hello again");
 
     expect(system(where)).not.toContain("cello");
+  });
+
+  it("goes on without a memory file that an edit has damaged, leaves the file alone and says so in the log", async () => {
+    const where = await started();
+    const content = "Drinks green tea.";
+    where.model.push(memory({ action: "add", target: "user", content }), "Noted.");
+    await tell(where, operatorId, "I drink green tea");
+    const account = await where.running.gateway.parts.stores.access.account("telegram", String(operatorId));
+    const file = where.home.path("data", "people", account?.personId ?? "", "USER.md");
+    const damaged = Buffer.concat([readFileSync(file), Buffer.from([0x20, 0xe9])]); // an "é" as Latin-1
+    writeFileSync(file, damaged);
+
+    await tell(where, operatorId, "/new");
+    await tell(where, operatorId, "hello");
+
+    expect(textsIn(where).at(-1)).toBe("Answer.");
+    expect(system(where)).not.toContain(content);
+    expect(readFileSync(file)).toEqual(damaged);
+    expect(JSON.stringify(where.running.log.lines)).toContain("a memory file cannot be read");
   });
 
   it("in a group shows and changes the group's notes only; a guest cannot forget", async () => {
