@@ -14,6 +14,9 @@ export interface FolderLock {
   release(): void;
 }
 
+/** Locks of this process: a connection that nothing refers to is closed when memory is collected, and its lock with it. */
+const held = new Set<Connection["driver"]>();
+
 /**
  * Makes this process the only gateway of a data folder, until it releases the lock or ends, however it ends. Throws `store.owned`
  * when another one holds it. Nobody else may open `gateway.lock` in this process: closing it would drop the lock.
@@ -39,6 +42,11 @@ export function lockDataFolder(dir: string): FolderLock {
     if (!isBusy(error)) throw storeError(error, file);
     throw new StoreError("store.owned", `Another gateway is running with the data folder ${dir}. Stop it first, or use another folder.`);
   }
-  const held = driver;
-  return { isPrivate, release: () => void held.close() };
+  const own = driver;
+  held.add(own);
+  const release = (): void => {
+    held.delete(own);
+    own.close();
+  };
+  return { isPrivate, release };
 }
