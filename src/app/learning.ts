@@ -121,18 +121,25 @@ export function buildLearning(deps: LearningDeps): Learning {
   };
 }
 
-/** Work that every stored turn makes necessary: the search stretches, and a title for a new session. */
+/** The turns of a session within this time share one job that feeds its search stretches. */
+const stretchEveryMs = 30_000;
+
+/**
+ * Work that stored turns make necessary: the search stretches, and a title for a new session. Words are found at once through the
+ * messages' own index; the stretches only rank questions, in other sessions, so they need not be fed turn by turn.
+ */
 function sideIntents({ config, clock }: LearningDeps, session: Session, lastMessageId: number): NewIntent[] {
   if (session.isPrivate || lastMessageId === 0) return [];
   const now = clock.now();
-  const payload = { v: payloadVersion, sessionId: session.id, spaceId: session.spaceId, upTo: lastMessageId } as const;
+  const slot = Math.floor(now / stretchEveryMs);
   const stretch: NewIntent = {
-    id: `stretch-${session.id}-${lastMessageId}`,
+    id: `stretch-${session.id}-${slot}`,
     kind: "stretch",
     sessionId: session.id,
     spaceId: session.spaceId,
-    payload,
-    runAt: now,
+    payload: { v: payloadVersion, sessionId: session.id, spaceId: session.spaceId, upTo: lastMessageId },
+    // After the slot's last commit.
+    runAt: (slot + 1) * stretchEveryMs + 1_000,
   };
   return [stretch, ...(session.title === undefined && config.model.aux.id !== undefined ? [titleIntent(session, lastMessageId, now)] : [])];
 }

@@ -8,7 +8,8 @@ import type { SearchIndex } from "../ports/search.js";
 /** Does `stretch` jobs. */
 export function createStretchHandler({ index }: { readonly index: Pick<SearchIndex, "indexStretches"> }): JobHandler<"stretch"> {
   return async ({ payload }) => {
-    await index.indexStretches(payload.sessionId, payload.upTo);
+    // All there is by now: the turns of half a minute share one job, which names the first of them.
+    await index.indexStretches(payload.sessionId, Number.MAX_SAFE_INTEGER);
     return { watermarks: [{ kind: "stretch", sessionId: payload.sessionId, upTo: payload.upTo }] };
   };
 }
