@@ -250,7 +250,7 @@ export class Pipeline {
     const place = `${event.platform}|${event.chat.id}`;
     const told = this.#oldTold.has(place);
     remember(this.#oldTold, place);
-    const outbox = told ? [] : this.#deps.replies.rows(event.route, text(language, "turn.old-skipped", { count: 1 }), "notice");
+    const outbox = told ? [] : this.#deps.replies.rows(event.route, text(language, "turn.old-skipped"), "notice");
     await this.#settle(row, "expired", { reason: "older than 24 hours", outbox });
   }
 

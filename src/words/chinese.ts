@@ -129,7 +129,7 @@ export const chinese: Readonly<Record<keyof typeof english, string>> = {
   "turn.interrupted": "⏹ 已停止",
   "turn.cut": "（已截断：语言模型达到了上限）",
   "turn.iterations": "一次回答最多 {count} 步，已达到上限。如需继续，请说“继续”。",
-  "turn.old-skipped": "我离开了一段时间，没有回答超过 24 小时的消息（{count} 条）。仍然需要的请重新发送。",
+  "turn.old-skipped": "我离开了一段时间，没有回答超过 24 小时的消息。仍然需要的请重新发送。",
   "delivery.maybe-lost": "我的上一个回答可能没有送达；{again} 可以重新显示。",
   "file.too-large": "文件 {name} 太大（{size}）；我最多能接收 {limit}。",
   "file.too-large-there": "文件 {name} 超过了该平台允许我获取的大小。请发送较小的文件，或只发送需要的部分。",

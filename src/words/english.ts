@@ -144,7 +144,7 @@ export const english = {
   "turn.interrupted": "⏹ stopped",
   "turn.cut": "(cut off: the language model reached its limit)",
   "turn.iterations": 'I have reached the limit of {count} steps for one answer. Say "go on" if I should continue.',
-  "turn.old-skipped": "I was away for a while and did not answer messages older than 24 hours ({count}). Send again what still matters.",
+  "turn.old-skipped": "I was away for a while and did not answer messages older than 24 hours. Send again what still matters.",
   "delivery.maybe-lost": "My previous answer may not have arrived; {again} shows it.",
   "file.too-large": "The file {name} is too large ({size}); I can take up to {limit}.",
   "file.too-large-there": "The file {name} is larger than this platform lets me fetch. Send a smaller one, or the part that matters.",
