@@ -74,7 +74,7 @@ export class Loop {
       if (!answer.ok) return this.#failed(answer.failure, answer.partialText);
       this.#iterations += 1;
       if (answer.toolCalls.length === 0) return this.#answered(answer);
-      if (isFinal) return answer.text.trim() === "" ? this.#failed("empty", "") : this.#answered(answer);
+      if (isFinal) return answer.text.trim() === "" ? { ...this.#failed("empty", ""), atLimit: true } : this.#answered(answer);
       await this.#useTools(answer);
     }
   }

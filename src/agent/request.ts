@@ -65,6 +65,8 @@ export interface AgentResult {
   readonly toolIterations: number;
   /** The server ended the answer at its output limit. */
   readonly cutOff?: boolean;
+  /** The budget of iterations was used up without an answer. */
+  readonly atLimit?: boolean;
   readonly failure?: ModelFailureClass;
   /** Text that was streamed before an abort or a failure. */
   readonly partialText: string;

@@ -110,7 +110,7 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
     delivery.wake();
     jobs.wake();
   };
-  const replies = new Replies({ channels, outbox, wake });
+  const replies = new Replies({ channels, outbox, wake, language, maxParts: config.delivery.maxParts });
   const pairing = new Pairing({ access, clock });
   const accounts = buildAccounts({
     config,
@@ -172,6 +172,7 @@ function wire(options: BuildOptions, { db, lock, channels, ids, chosen }: Opened
   const runner = new TurnRunner({
     turns,
     sessions,
+    inbox,
     outbox,
     book,
     window: compression,

@@ -111,7 +111,12 @@ export function buildPeople(deps: PeopleDeps): People {
       return reason;
     },
     earlier: (act, session, channel) =>
-      earlierMessages({ care, contextMessages: config.groups.contextMessages, clock, logger }, act, session, channel),
+      earlierMessages(
+        { care, sessions: stores.sessions, contextMessages: config.groups.contextMessages, clock, logger },
+        act,
+        session,
+        channel,
+      ),
     permit: (tool, turn) =>
       toolDenial(config.access.roles, turn.speaker.role, { name: tool.name, isBuiltin: !deps.features.mcp.isMcpTool(tool.name) }),
     upkeep: async () => void (await care.forgetOverheard(clock.now() - overheardMs)),

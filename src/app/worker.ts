@@ -2,6 +2,7 @@
  * `mneme worker`: takes jobs from Redis and speaks to people only through outbox rows, which the gateway sends. It opens
  * the database beside the gateway and takes nothing while the schema is not its own.
  */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { GatewayConfig } from "../../config/schema.js";
 import { ConfigError } from "../domain/errors.js";
@@ -36,7 +37,14 @@ export async function buildWorker(deps: WorkerDeps): Promise<Worker> {
       "config.invalid",
       "mneme worker needs Redis: set REDIS_URL (or redis.url). Without it `mneme start` does the jobs itself.",
     );
-  const db = await openDatabase({ file: join(config.data.dir, "mneme.db"), logger, clock, migrate: false });
+  const file = join(config.data.dir, "mneme.db");
+  if (!existsSync(file)) {
+    throw new ConfigError(
+      "config.invalid",
+      `There is no database in ${config.data.dir} yet. Start the gateway once, or give the worker the gateway's folder with --data.`,
+    );
+  }
+  const db = await openDatabase({ file, logger, clock, migrate: false });
   const schema = await db.schemaVersion();
   const platforms = new Map(deps.adapters.map((adapter) => [adapter.platform, adapter]));
   const core = buildCore({

@@ -64,7 +64,7 @@ export class ChatChanges {
   /** What somebody who is not admitted is offered: a code, or nothing. */
   async offer(event: InboundMessage, offer: Offer, language: Language): Promise<NewOutbox[]> {
     if (offer === "silent") return [];
-    return this.#code(event, { ...event.route }, offer, language);
+    return this.#code(event, event.route, offer, language);
   }
 
   async #added(event: ChatChange, language: Language): Promise<NewOutbox[]> {
@@ -92,7 +92,13 @@ export class ChatChanges {
       label: quoteName(group ? (event.chat.title ?? event.chat.id) : event.account.displayName),
       route,
     });
-    if (code === undefined) return [];
+    if (code === "full") {
+      this.#deps.logger.warn(
+        { platform: event.platform },
+        "too many pairing codes wait: strangers hear nothing until some are approved or expire",
+      );
+    }
+    if (typeof code === "string") return [];
     const form = channels.get(event.platform)?.adapter.capabilities.commandForm ?? "/{command}";
     const approve = `\`${commandText(form, "approve")} ${code.code}\``;
     this.#deps.logger.info({ subject: code.subject, account: accountKey(code.platform, code.subjectId) }, "a pairing code was shown");

@@ -53,7 +53,7 @@ export function compose(input: ComposeInput): Composed {
     const one = composeOne(message, stamp, files);
     blocks.push(one.content);
     said.push(...one.said);
-    previousAt = message.at;
+    previousAt = Number.isNaN(new Date(message.at).getTime()) ? previousAt : message.at;
   }
   return { content: blocks.join("\n\n"), images: files.images, said: said.filter((text) => text.trim() !== "").join("\n") };
 }
@@ -115,6 +115,8 @@ function quoteEarlier(messages: readonly HistoryMessage[]): string {
 
 /** Local time when the day changed or an hour passed since the message before, or when the message waited. */
 function timeStamp(at: number, previousAt: number | undefined, now: number, timeZone: string): string | undefined {
+  // A platform may name an instant that no calendar has.
+  if (Number.isNaN(new Date(at).getTime())) return undefined;
   const late = now - at > lateAfterMs;
   const gap = previousAt !== undefined && (at - previousAt >= hourMs || localDay(at, timeZone) !== localDay(previousAt, timeZone));
   if (!late && !gap) return undefined;

@@ -7,11 +7,13 @@ import { isGroup } from "../domain/identity.js";
 import type { HistoryMessage } from "../ports/platform-adapter.js";
 import type { Clock, Logger } from "../ports/runtime.js";
 import type { SessionCare } from "../ports/session-care.js";
+import type { Sessions } from "../ports/stores.js";
 import type { Act } from "./acts.js";
 import type { Channel } from "./channels.js";
 
 export interface EarlierDeps {
   readonly care: Pick<SessionCare, "overheard">;
+  readonly sessions: Pick<Sessions, "lastEnded">;
   /** How many messages; 0 = none. */
   readonly contextMessages: number;
   readonly clock: Clock;
@@ -34,7 +36,11 @@ export async function earlierMessages(
   if (first === undefined || !isGroup(first.chat.kind) || limit === 0) return [];
   try {
     const history = session.isNew ? await limited(clock, channel.adapter.history(first.chat, first.threadId, first.messageId, limit)) : [];
-    if (history.length > 0) return history;
+    if (history.length > 0) {
+      // What a conversation held that was ended here stays ended.
+      const ended = (await deps.sessions.lastEnded(act.place.key)) ?? 0;
+      return history.filter((message) => message.at > ended);
+    }
     const place = {
       platform: first.platform,
       chatId: first.chat.id,

@@ -33,26 +33,33 @@ export type Approval =
 export class Pairing {
   readonly #access: Access;
   readonly #clock: Clock;
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(deps: { readonly access: Access; readonly clock: Clock }) {
     this.#access = deps.access;
     this.#clock = deps.clock;
   }
 
-  /** The code to show now; undefined when one was shown lately or too many are pending (then nothing is said). */
-  async offer(subject: PairingSubject): Promise<PairingCode | undefined> {
+  /** The code to show now. `shown`: it was shown lately · `full`: too many are pending; then nothing is said. One offer at a time, so that the limit is exact. */
+  offer(subject: PairingSubject): Promise<PairingCode | "shown" | "full"> {
+    const offered = this.#last.then(() => this.#offer(subject));
+    this.#last = offered.catch(() => undefined);
+    return offered;
+  }
+
+  async #offer(subject: PairingSubject): Promise<PairingCode | "shown" | "full"> {
     const now = this.#clock.now();
     const pending = await this.#access.codes(now);
     const mine = pending.find(
       (code) => code.subject === subject.subject && code.platform === subject.platform && code.subjectId === subject.subjectId,
     );
     if (mine !== undefined) {
-      if (now - mine.shownAt < showEveryMs) return undefined;
+      if (now - mine.shownAt < showEveryMs) return "shown";
       const shown = { ...mine, shownAt: now, route: subject.route };
       await this.#access.putCode(shown);
       return shown;
     }
-    if (pending.length >= maxPending) return undefined;
+    if (pending.length >= maxPending) return "full";
     const code: PairingCode = { ...subject, code: newCode(), createdAt: now, expiresAt: now + hourMs, shownAt: now };
     await this.#access.putCode(code);
     return code;

@@ -1,17 +1,30 @@
 /** The program's own words to a person, as outbox rows rendered for the platform they go to. */
-import type { Button, Route } from "../domain/message.js";
+import type { Button, RenderedPart, Route } from "../domain/message.js";
 import type { NewOutbox, Outbox } from "../ports/mailbox.js";
+import { languageOf, text, type Language } from "../words/catalogue.js";
 import type { Channels } from "./channels.js";
+import { shorten } from "./long-answer.js";
 
 export class Replies {
   readonly #channels: Channels;
   readonly #outbox: Outbox;
   readonly #wake: () => void;
+  readonly #language: Language | "auto";
+  readonly #maxParts: number;
 
-  constructor(deps: { readonly channels: Channels; readonly outbox: Outbox; readonly wake: () => void }) {
+  constructor(deps: {
+    readonly channels: Channels;
+    readonly outbox: Outbox;
+    readonly wake: () => void;
+    readonly language: Language | "auto";
+    /** Most text parts; what is more goes as one file. 0 = no limit. */
+    readonly maxParts: number;
+  }) {
     this.#channels = deps.channels;
     this.#outbox = deps.outbox;
     this.#wake = deps.wake;
+    this.#language = deps.language;
+    this.#maxParts = deps.maxParts;
   }
 
   /** Rows to store in the transaction that makes them necessary; buttons go under the last part. */
@@ -19,13 +32,22 @@ export class Replies {
     const adapter = this.#channels.get(route.platform)?.adapter;
     if (adapter === undefined) return [];
     const { replyTo: _replyTo, ...rest } = route;
-    const parts = adapter.render(markdown);
-    return parts.map((part, index) => ({
+    const render = (given: string): readonly RenderedPart[] => adapter.render(given);
+    const { files, maxPartLength } = adapter.capabilities;
+    const cuts = this.#maxParts > 0 && files;
+    const { parts, rest: more } = cuts
+      ? shorten(markdown, { render, maxParts: this.#maxParts, partLength: maxPartLength })
+      : { parts: render(markdown), rest: undefined };
+    const rows: NewOutbox[] = parts.map((part, index) => ({
       kind,
       route: index === 0 ? route : rest,
       part,
       ...(buttons !== undefined && index === parts.length - 1 ? { buttons } : {}),
     }));
+    if (more === undefined || more === "") return rows;
+    const plain = text(languageOf(this.#language, [markdown]), "delivery.rest-in-file");
+    const file = { name: "answer.md", mimeType: "text/markdown", content: more };
+    return [...rows, { kind, route: rest, part: { plain, payload: null }, file }];
   }
 
   /** Stores rows on their own and sends them. */

@@ -19,6 +19,8 @@ export class RunningTurn {
   readonly startedAt: number;
   readonly ended: Promise<void>;
   act: Act;
+  /** True once the turn is a row of its own: it then ends by its commit or is taken up at the next start. */
+  hasRow: boolean;
   #controller = new AbortController();
   readonly #leaving = new AbortController();
   #reason: AbortReason | undefined;
@@ -35,6 +37,7 @@ export class RunningTurn {
     this.key = start.act.place.key;
     this.speaker = start.act.speaker;
     this.recovered = start.recovered;
+    this.hasRow = start.recovered !== undefined;
     this.startedAt = start.now;
     this.#lastAt = start.now;
     if (start.recovered !== undefined) this.#locked = true;

@@ -3,7 +3,7 @@ import type { Agent } from "../agent/agent.js";
 import type { Entry, Usage } from "../domain/transcript.js";
 import type { HistoryMessage } from "../ports/platform-adapter.js";
 import type { Clock, Ids, Logger } from "../ports/runtime.js";
-import type { Outbox } from "../ports/mailbox.js";
+import type { Inbox, Outbox } from "../ports/mailbox.js";
 import type { Session, Sessions, TurnCommit, TurnRow, Turns } from "../ports/stores.js";
 import type { Language } from "../words/catalogue.js";
 import type { Act } from "./acts.js";
@@ -15,6 +15,7 @@ import type { Window } from "./window.js";
 export interface TurnRunnerDeps {
   readonly turns: Turns;
   readonly sessions: Sessions;
+  readonly inbox: Pick<Inbox, "settle">;
   readonly outbox: Outbox;
   readonly book: SessionBook;
   readonly window: Window;

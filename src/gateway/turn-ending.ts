@@ -43,6 +43,7 @@ export function endingOf(input: EndingInput): Ending {
     return { outcome: "answered", entries: result.entries, reply: `${result.text}${note}` };
   }
   if (result.outcome === "aborted") return cut(input, "stopped");
+  if (result.atLimit === true) return failed(input, text(language, "turn.iterations", { count: result.iterations }), "step limit");
   return failed(input, failureText(result.failure, language, input.newCommand), result.failure ?? "failed");
 }
 

@@ -4,7 +4,6 @@
  */
 import type { AgentResult } from "../agent/agent.js";
 import { GatewayError, errorText, type StoreError } from "../domain/errors.js";
-import type { Route } from "../domain/message.js";
 import { noUsage } from "../domain/transcript.js";
 import type { Session, StoredEntry, TurnRow } from "../ports/stores.js";
 import { commandText, languageOf, text, type Language } from "../words/catalogue.js";
@@ -18,6 +17,7 @@ import { replyRows } from "./reply-rows.js";
 import { startSignOfLife } from "./sign-of-life.js";
 import { concat } from "./acts.js";
 import { askAgent } from "./turn-ask.js";
+import { giveUp, tell } from "./turn-failure.js";
 import type { TurnRunnerDeps } from "./turn-deps.js";
 import { windowTurn } from "./window-turn.js";
 import type { WindowView } from "./window.js";
@@ -64,8 +64,8 @@ export class TurnRunner {
       const log = { key: running.key, error: errorText(error) };
       if (isOutdated(error)) this.#deps.logger.info(log, "a turn ended because it had lost its claim");
       else {
-        this.#deps.logger.error(log, "a turn could not be finished; it is taken up again at the next start");
-        if (!running.leaving.aborted) await this.#tell(running, "turn.failed");
+        this.#deps.logger.error(log, "a turn could not be begun or finished");
+        if (!running.leaving.aborted) await giveUp(this.#deps, running, error);
       }
     } finally {
       cancelDeadline();
@@ -110,6 +110,7 @@ export class TurnRunner {
     const fits = (): Promise<WindowView> => window.fit(opened, windowTurn(this.#deps, running, channel));
     const { session, history } = recovered === undefined ? await this.#insist(running, fits) : whole;
     const turn = await this.#insist(running, () => this.#claim(running, session, history, channel));
+    running.hasRow = true;
     // Accounts may have been linked between the two: what the turn writes goes to whom they belong to now.
     const moved = session.personId !== undefined && session.personId !== turn.speaker.personId;
     return { channel, session: moved ? await book.reopen(session.id) : session, history, turn, saved: [] };
@@ -270,27 +271,9 @@ export class TurnRunner {
     const { clock, logger } = this.#deps;
     const onRefused = async (error: StoreError): Promise<void> => {
       logger.error({ key: running.key, error: errorText(error) }, "a turn waits for the store");
-      if (error.code === "store.full") await this.#tell(running, "turn.store-full");
+      if (error.code === "store.full") await tell(this.#deps, running, "turn.store-full");
     };
     return insist(work, { clock, signal: running.leaving, onRefused });
-  }
-
-  /** Past the outbox, since nothing can be stored: sent once, if it can be sent at all. */
-  async #tell(running: RunningTurn, key: "turn.failed" | "turn.store-full"): Promise<void> {
-    const route: Route | undefined = running.act.messages.at(-1)?.route;
-    const channel = this.#deps.channels.get(running.speaker.platform);
-    if (route === undefined || channel === undefined) return;
-    const language = languageOf(
-      this.#deps.language,
-      running.act.messages.map((message) => message.text),
-    );
-    const [part] = channel.adapter.render(text(language, key));
-    if (part === undefined) return;
-    try {
-      await channel.adapter.send(route, { kind: "part", part }, { deliveryId: this.#deps.ids.next(), signal: AbortSignal.timeout(10_000) });
-    } catch (error) {
-      this.#deps.logger.error({ error: errorText(error) }, "the person could not be told how the turn stands");
-    }
   }
 }
 

@@ -74,6 +74,8 @@ export interface StoredEntry {
 
 export interface Sessions {
   active(key: string): Promise<Session | undefined>;
+  /** When the last ended session of this key ended. */
+  lastEnded(key: string): Promise<number | undefined>;
   byId(id: string): Promise<Session | undefined>;
   /** Creates it, or returns the active session of this key when another call was faster. */
   create(session: NewSession, now: number): Promise<Session>;

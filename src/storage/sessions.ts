@@ -17,6 +17,10 @@ const previewLength = 200;
 export function createSessions({ db }: { readonly db: Database }): Sessions {
   return {
     active: (key) => db.read((tx) => activeSession(tx, key)),
+    lastEnded(key) {
+      const sql = "select max(ended_at) as at from sessions where key = ?";
+      return db.read((tx) => tx.get<{ at: number | null }>(sql, [key])?.at ?? undefined);
+    },
     byId(id) {
       return db.read((tx) => {
         const row = tx.get<StoredSession>("select * from sessions where id = ?", [id]);
