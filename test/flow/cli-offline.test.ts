@@ -81,7 +81,7 @@ describe("mneme status and mneme inbox", { timeout: timeoutMs }, () => {
       running: true,
       openTurns: 0,
       codes: 1,
-      jobs: { open: 0, failed: 0 },
+      jobs: { failed: 0 },
       platforms: [
         {
           platform: "telegram",
