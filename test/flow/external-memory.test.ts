@@ -74,7 +74,10 @@ async function begun(
 }
 
 function quiet(where: World): Promise<void> {
-  return until("no job is left", () => countRows(where, "select count(*) n from intents where state in ('open', 'active')") === 0);
+  return until(
+    "no job is left",
+    () => countRows(where, "select count(*) n from intents where kind <> 'stretch' and state in ('open', 'active')") === 0,
+  );
 }
 
 function transcript(where: World): string {
