@@ -3,6 +3,7 @@
  * platform through here and nowhere else.
  */
 import type { PlatformAdapter } from "../ports/platform-adapter.js";
+import { commandText } from "../words/catalogue.js";
 import { Pacing } from "./pacing.js";
 
 export interface Channel {
@@ -22,6 +23,11 @@ export class Channels {
   /** Undefined when the platform is not configured (any more). */
   get(platform: string): Channel | undefined {
     return this.#channels.get(platform);
+  }
+
+  /** How a command is written on a platform. */
+  commandText(platform: string, command: string): string {
+    return commandText(this.#channels.get(platform)?.adapter.capabilities.commandForm ?? "/{command}", command);
   }
 
   all(): readonly Channel[] {

@@ -8,7 +8,7 @@ import type { Clock, Logger } from "../ports/runtime.js";
 import type { Access } from "../ports/access.js";
 import type { NewOutbox, Outbox } from "../ports/mailbox.js";
 import type { Sessions } from "../ports/stores.js";
-import { commandText, text, type Language } from "../words/catalogue.js";
+import { text, type Language } from "../words/catalogue.js";
 import type { Channels } from "./channels.js";
 import type { Gate, Verdict } from "./gate.js";
 import type { Pairing } from "./pairing.js";
@@ -99,8 +99,7 @@ export class ChatChanges {
       );
     }
     if (typeof code === "string") return [];
-    const form = channels.get(event.platform)?.adapter.capabilities.commandForm ?? "/{command}";
-    const approve = `\`${commandText(form, "approve")} ${code.code}\``;
+    const approve = `\`${channels.commandText(event.platform, "approve")} ${code.code}\``;
     this.#deps.logger.info({ subject: code.subject, account: accountKey(code.platform, code.subjectId) }, "a pairing code was shown");
     const key = group ? "access.group-code" : "pairing.code";
     return replies.rows(route, text(language, key, { code: `**${code.code}**`, approve }), "notice");

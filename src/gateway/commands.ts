@@ -6,7 +6,7 @@ import { errorText } from "../domain/errors.js";
 import { isGroup, type Speaker } from "../domain/identity.js";
 import type { Button, InboundMessage } from "../domain/message.js";
 import type { Logger } from "../ports/runtime.js";
-import { commandText, text, type Language, type TextKey } from "../words/catalogue.js";
+import { text, type Language, type TextKey } from "../words/catalogue.js";
 import type { Place } from "./acts.js";
 
 export interface CommandContext {
@@ -102,7 +102,7 @@ export function commandContext(
   speaker: Speaker,
   place: Place,
   language: Language,
-  commandForm: string,
+  form: CommandContext["form"],
 ): CommandContext | undefined {
   if (message.command === undefined) return undefined;
   return {
@@ -113,7 +113,7 @@ export function commandContext(
     place,
     inGroup: isGroup(message.chat.kind),
     language,
-    form: (command) => commandText(commandForm, command),
+    form,
   };
 }
 

@@ -9,7 +9,7 @@ import type { LinkingStore, LinkRequest, LinkSide, Union } from "../ports/linkin
 import type { Clock, Logger } from "../ports/runtime.js";
 import type { Access } from "../ports/access.js";
 import { quoteName } from "../safety/fence.js";
-import { commandText, text, type Language } from "../words/catalogue.js";
+import { text, type Language } from "../words/catalogue.js";
 import type { Channels } from "./channels.js";
 import type { CommandReply } from "./commands.js";
 import type { Gate } from "./gate.js";
@@ -239,7 +239,7 @@ export class Linking {
   }
 
   #form(platform: string, command: string): string {
-    return commandText(this.#deps.channels.get(platform)?.adapter.capabilities.commandForm ?? "/{command}", command);
+    return this.#deps.channels.commandText(platform, command);
   }
 }
 

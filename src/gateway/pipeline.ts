@@ -182,7 +182,7 @@ export class Pipeline {
   }
 
   async #command(row: InboxRow, event: InboundMessage, speaker: Speaker, place: Place, language: Language): Promise<void> {
-    const form = this.#deps.channels.get(event.platform)?.adapter.capabilities.commandForm ?? "/{command}";
+    const form = (command: string): string => this.#deps.channels.commandText(event.platform, command);
     const context = commandContext(event, speaker, place, language, form);
     if (context === undefined) return;
     const reply = await this.#deps.commands.run(context);

@@ -1,9 +1,9 @@
 /** The program's own words to a person, as outbox rows rendered for the platform they go to. */
-import type { Button, RenderedPart, Route } from "../domain/message.js";
+import type { Button, Route } from "../domain/message.js";
 import type { NewOutbox, Outbox } from "../ports/mailbox.js";
-import { languageOf, text, type Language } from "../words/catalogue.js";
+import { languageOf, type Language } from "../words/catalogue.js";
 import type { Channels } from "./channels.js";
-import { shorten } from "./long-answer.js";
+import { textRows } from "./reply-rows.js";
 
 export class Replies {
   readonly #channels: Channels;
@@ -29,25 +29,12 @@ export class Replies {
 
   /** Rows to store in the transaction that makes them necessary; buttons go under the last part. */
   rows(route: Route, markdown: string, kind: NewOutbox["kind"] = "command", buttons?: readonly Button[]): NewOutbox[] {
-    const adapter = this.#channels.get(route.platform)?.adapter;
-    if (adapter === undefined) return [];
-    const { replyTo: _replyTo, ...rest } = route;
-    const render = (given: string): readonly RenderedPart[] => adapter.render(given);
-    const { files, maxPartLength } = adapter.capabilities;
-    const cuts = this.#maxParts > 0 && files;
-    const { parts, rest: more } = cuts
-      ? shorten(markdown, { render, maxParts: this.#maxParts, partLength: maxPartLength })
-      : { parts: render(markdown), rest: undefined };
-    const rows: NewOutbox[] = parts.map((part, index) => ({
-      kind,
-      route: index === 0 ? route : rest,
-      part,
-      ...(buttons !== undefined && index === parts.length - 1 ? { buttons } : {}),
-    }));
-    if (more === undefined || more === "") return rows;
-    const plain = text(languageOf(this.#language, [markdown]), "delivery.rest-in-file");
-    const file = { name: "answer.md", mimeType: "text/markdown", content: more };
-    return [...rows, { kind, route: rest, part: { plain, payload: null }, file }];
+    const channel = this.#channels.get(route.platform);
+    if (channel === undefined) return [];
+    const language = languageOf(this.#language, [markdown]);
+    const rows = textRows({ channel, route, markdown, maxParts: this.#maxParts, language }, { kind });
+    const last = rows.findLastIndex((row) => row.file === undefined);
+    return buttons === undefined ? rows : rows.map((row, index) => (index === last ? { ...row, buttons } : row));
   }
 
   /** Stores rows on their own and sends them. */

@@ -21,23 +21,28 @@ export interface Reply {
 }
 
 export function replyRows(reply: Reply): NewOutbox[] {
-  const { adapter } = reply.channel;
-  const { files, maxPartLength } = adapter.capabilities;
-  const render = (markdown: string): readonly RenderedPart[] => adapter.render(markdown);
-  const { parts, rest: more } =
-    reply.maxParts === 0 || !files
-      ? { parts: render(reply.markdown), rest: undefined }
-      : shorten(reply.markdown, { render, maxParts: reply.maxParts, partLength: maxPartLength });
-  const { replyTo: _replyTo, ...rest } = reply.route;
   const of = { kind: "reply", turnId: reply.turnId, sessionId: reply.sessionId } as const;
-  const rows: NewOutbox[] = parts.map((part, index) => ({
-    ...of,
-    route: index === 0 ? reply.route : rest,
-    part,
-    ...(index === 0 && reply.takesOver !== undefined ? { takesOver: reply.takesOver } : {}),
-  }));
+  const rows = textRows(reply, of);
+  const [first, ...more] = rows;
+  return first === undefined || reply.takesOver === undefined ? rows : [{ ...first, takesOver: reply.takesOver }, ...more];
+}
+
+/** Any text as outbox rows that have `of` in common: at most `maxParts` parts, and what is more as one file. */
+export function textRows(
+  { channel, route, markdown, maxParts, language }: Pick<Reply, "channel" | "route" | "markdown" | "maxParts" | "language">,
+  of: Pick<NewOutbox, "kind" | "turnId" | "sessionId">,
+): NewOutbox[] {
+  const { adapter } = channel;
+  const { files, maxPartLength } = adapter.capabilities;
+  const render = (given: string): readonly RenderedPart[] => adapter.render(given);
+  const { parts, rest: more } =
+    maxParts === 0 || !files
+      ? { parts: render(markdown), rest: undefined }
+      : shorten(markdown, { render, maxParts, partLength: maxPartLength });
+  const { replyTo: _replyTo, ...rest } = route;
+  const rows: NewOutbox[] = parts.map((part, index) => ({ ...of, route: index === 0 ? route : rest, part }));
   if (more === undefined || more === "") return rows;
-  const caption = text(reply.language, "delivery.rest-in-file");
+  const caption = text(language, "delivery.rest-in-file");
   const file = { name: "answer.md", mimeType: "text/markdown", content: more };
   return [...rows, { ...of, route: rest, part: { plain: caption, payload: null }, file }];
 }
