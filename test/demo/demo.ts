@@ -132,7 +132,7 @@ function stages(telegram: TelegramEmulator, discord: DiscordEmulator, slack: Sla
   ];
 }
 
-/** A question, a preference, a new session, the question again. True when the new session's prompt held what was saved. */
+/** A question, a preference, a new session, the question again. True when the new session's prompt held what was saved and the answer was a table. */
 async function play(stage: Stage, model: ScriptedModel, home: string): Promise<boolean> {
   print(`\n== ${stage.where}`);
   const ask = async (text: string): Promise<void> => {
@@ -154,7 +154,8 @@ async function play(stage: Stage, model: ScriptedModel, home: string): Promise<b
   );
   await ask(stage.where.includes("Slack") ? "!new" : "/new");
   await ask("what do apples and pears cost?");
-  return messageText(model.requests.at(-1)?.body.messages[0]).includes(stage.saves);
+  const inPrompt = messageText(model.requests.at(-1)?.body.messages[0]).includes(stage.saves);
+  return inPrompt && (stage.heard().at(-1) ?? "").includes("apple | 2");
 }
 
 /** Every memory file there is now, in one line. */
